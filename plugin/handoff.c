@@ -52,7 +52,7 @@ static bool is_handoff_wanted(enum roce_handoff kind)
  * Uses dissector_change_uint(), as Decode As does, for two reasons. First, the built-in dissector
  * registers itself again whenever one of its preferences changes; the registration does not
  * overwrite changed entries. Second, the UDP dissector tries changed entries first. So a packet
- * with a well-known source port (TFTP) still comes to our dissector.
+ * with a well-known source port (TFTP) still reaches our dissector.
  */
 void roce_handoff_apply(void)
 {

@@ -21,7 +21,8 @@
 
 #define SPLIT_PARTS_MAX 16u
 
-/* While a packet is judged, all packets that are so many frames earlier were judged. */
+/* When a packet is judged, all packets that precede it by at least this number of frames have been
+ * judged. */
 #define SPLIT_AHEAD 4096u
 
 /* Flag of frame_batch.part: while the packet is judged, all other threads wait. The batch of each

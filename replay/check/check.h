@@ -27,8 +27,8 @@
  * it returned. */
 struct check_watch {
     void *user; /* first argument of the callbacks */
-    /* Several threads may call on_packet and on_done at a time, each with the packets and
-     * operations of its own connections. */
+    /* Several threads may call on_packet and on_done at a time. The packets and operations of one
+     * connection are passed by one thread. */
     bool any_thread;
     void (*on_begin)(void *user, const struct roce_flow *flow); /* called before the first packet */
     void (*on_packet)(void *user, const struct roce_flow_in *in,

@@ -9,9 +9,8 @@
 #include "flow/base/summary.h"
 #include "util/strbuf.h"
 
-/* Returns which part of the connection's time, ns, side `side` waited for the responses to its
- * messages, if it had at most one message in flight and this part is at least half of the time.
- * Otherwise returns 0. */
+/* Returns how long side `side` waited for the responses to its messages, ns. Returns 0 if it had
+ * more than one message in flight, or waited for less than half of the connection's time. */
 uint64_t lockstep_ns(const struct roce_conn_summary *sum, unsigned side);
 
 /* Appends a clause about a side for which lockstep_ns() is not 0. */

@@ -3,8 +3,8 @@
 
 #include <inttypes.h>
 
-/* A requester that takes this long on average to obey a sequence NAK is a busy software RNIC, or
- * did not receive the NAK, ns. */
+/* Shortest average time from a sequence NAK to the go-back, ns, that has another cause than the
+ * path: the requester is a busy software RNIC, or did not receive the NAK. */
 #define SLOW_REACTION_NS UINT64_C(1000000)
 
 static void say_overtaken(struct strbuf *t, const struct slow_direction *w)

@@ -539,7 +539,7 @@ int main(int argc, char **argv)
     if (status != 0 || done)
         return status;
     if (!find_library(library)) {
-        complain("libibverbs.so.1", "not in ../lib/rnic beside this program");
+        complain("libibverbs.so.1", "not found in ../lib/rnic, relative to the folder of rnic-run");
         return 2;
     }
     if (is_privileged(*options.program)) {

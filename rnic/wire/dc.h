@@ -4,8 +4,8 @@
  * specification describes. DC packets have the opcodes of reliable datagrams.
  *
  * The following is known from captured packets of ConnectX. A DC header of 20 bytes follows the
- * BTH; it begins with a nonzero byte and a QP number. After it come the headers and the payload of
- * the RC opcode with the same low five bits. Reliable datagrams have an RDETH in the place of the
+ * BTH; it begins with a nonzero byte and a QP number. The headers and the payload of the RC
+ * opcode with the same low five bits follow. Reliable datagrams have an RDETH in the place of the
  * DC header, and its first byte is reserved and 0. The codec parses DC packets as reliable
  * datagrams. So only the BTH and the results of this file's functions are valid for a DC packet.
  */

@@ -86,7 +86,7 @@ void shm_peers_close(struct shm_peers *peers);
 /* Closes the descriptors only, in a child of fork(). */
 void shm_peers_drop(struct shm_peers *peers);
 
-/* Tells which interfaces this machine has: a peer has the MAC address of one of them. */
+/* Identifies the interfaces of this machine: a peer has the MAC address of one of them. */
 void shm_peers_hosts(struct shm_peers *peers, const struct rnic_iface *list, size_t cnt);
 
 /* Claims the name of a QPN block. The first block also connects to the other processes. Returns 0

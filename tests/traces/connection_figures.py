@@ -26,6 +26,7 @@ import tempfile
 
 import figure_model
 import hardware_traffic
+import percentages
 import tshark_packets
 from tshark_packets import RD, UD
 
@@ -268,6 +269,7 @@ def compare(report, capture, conns, summary):
             report.same(capture.name, where, "operations.send.bytes", "their payload", sum(p.payload for p in good),
                         actual_of(sides[0], "operations.send.bytes"))
     for conn in conns:
+        percentages.compare(report, capture.name, f" #{conn['connection']}", conn)
         ways = ways_of(conn)
         if conn["service"] in ("RC", "UC", "XRC") and conn["uses"] == 1 and ways and all(
                 len(owners[key]) == 1 and by_key[key] for key in ways.values()) and (

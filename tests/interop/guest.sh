@@ -44,9 +44,9 @@ guest_enter() {
     exec unshare $user -n --pid --fork --kill-child --mount-proc "$@"
 }
 
-# guest_boot [PROGRAM...]: starts the guest with these programs in its /usr/bin.
-guest_boot() {
-    local card
+# guest_initrd [PROGRAM...]: creates the folder $tmp, which is removed at the end, and in it the initrd of a guest with
+# these programs in its /usr/bin.
+guest_initrd() {
     tmp=$(mktemp -d "${TMPDIR:-/tmp}/roce-guest.XXXXXX")
     trap 'rm -rf "$tmp"' EXIT
     trap 'exit 2' INT TERM HUP
@@ -56,6 +56,12 @@ guest_boot() {
         install -m 755 "$@" "$tmp/more/usr/bin/"
         (cd "$tmp/more" && find . | cpio -o -H newc --quiet --owner=+0:+0 | gzip -1) >>"$tmp/initrd"
     fi
+}
+
+# guest_boot [PROGRAM...]: starts the guest with these programs in its /usr/bin.
+guest_boot() {
+    local card
+    guest_initrd "$@"
     ip link set lo up
     ip tuntap add tap0 mode tap || { say "cannot create a tap interface"; exit 77; }
     ip link set tap0 mtu $mtu txqueuelen 5000 up # room for a burst of 8 MiB of READ responses
@@ -134,15 +140,7 @@ guest_pids=()
 # control network that is not recorded (eth1), and a card that mirrors its packets before netem (eth2).
 guest_pair() {
     local side other n card in out line
-    tmp=$(mktemp -d "${TMPDIR:-/tmp}/roce-guest.XXXXXX")
-    trap 'rm -rf "$tmp"' EXIT
-    trap 'exit 2' INT TERM HUP
-    build_initrd "$GUEST_KERNEL" "$GUEST_USERLAND" "$tmp/initrd"
-    if [ $# -gt 0 ]; then # A second archive follows the first: the kernel unpacks both.
-        mkdir -p "$tmp/more/usr/bin"
-        install -m 755 "$@" "$tmp/more/usr/bin/"
-        (cd "$tmp/more" && find . | cpio -o -H newc --quiet --owner=+0:+0 | gzip -1) >>"$tmp/initrd"
-    fi
+    guest_initrd "$@"
     echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6 2>/dev/null
     ip link set lo up
     for other in wire ctl; do

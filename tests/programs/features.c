@@ -540,14 +540,21 @@ static union ibv_gid group_of(uint8_t kind, uint8_t number)
         .raw = {[10] = 0xff, [11] = 0xff, [12] = 239, [13] = kind, [15] = number}};
 }
 
+/* Opens two UD QPs with their GIDs and memory. */
+static void open_datagrams(struct both *both)
+{
+    memset(both, 0, sizeof *both);
+    both_ud_open(&both->a, context);
+    both->a.gid_idx = endpoint_gid(context, &both->a.gid);
+    both_ud_open(&both->b, context);
+    both->b.gid_idx = endpoint_gid(context, &both->b.gid);
+    both_memory(both);
+}
+
 static void multicast(void)
 {
-    struct both both = {0};
-    both_ud_open(&both.a, context);
-    both.a.gid_idx = endpoint_gid(context, &both.a.gid);
-    both_ud_open(&both.b, context);
-    both.b.gid_idx = endpoint_gid(context, &both.b.gid);
-    both_memory(&both);
+    struct both both;
+    open_datagrams(&both);
     union ibv_gid group = group_of(7, 9);
     struct ibv_ah_attr to = {
         .is_global = 1,
@@ -614,12 +621,8 @@ static void group_once(void)
  * answer must reach the sender. */
 static void answer(void)
 {
-    struct both both = {0};
-    both_ud_open(&both.a, context);
-    both.a.gid_idx = endpoint_gid(context, &both.a.gid);
-    both_ud_open(&both.b, context);
-    both.b.gid_idx = endpoint_gid(context, &both.b.gid);
-    both_memory(&both);
+    struct both both;
+    open_datagrams(&both);
     struct ibv_ah_attr to = {
         .is_global = 1,
         .port_num = 1,

@@ -649,6 +649,11 @@ static void empty_recording_of_rnic_run_names_its_writer(void)
     }
 }
 
+/* Memory of the buffers that rocedrill uses for frames from a pipe: 9 pieces of 320 KiB of the
+ * capture, and 4 batches of 1024 parsed frames of 704 bytes, rounded up, KiB. A run uses more of
+ * them if other programs delay the thread that judges the packets. */
+#define BUFFERS_KB 6144
+
 static void memory_does_not_grow_with_the_capture(void)
 {
     const char *command = "\"$GEN\" -n %u -c 20 | $R check -q -";
@@ -660,7 +665,7 @@ static void memory_does_not_grow_with_the_capture(void)
     r = checkrun_shell(command, 500000);
     EXPECT_EQ(r.status, 0);
     CU_ASSERT_STRING_EQUAL(r.err, "");
-    if (r.max_rss_kb > before + 2048)
+    if (r.max_rss_kb > before + BUFFERS_KB)
         suite_fail(__FILE__, __LINE__, "%ld kB for 50,000 packets, %ld kB for 500,000", before,
                    r.max_rss_kb);
     checkrun_free(&r);

@@ -474,8 +474,8 @@ static int print_replay(const struct merge_args *args, const struct job *jobs, s
     }
     if (args->out[TO_JUNIT])
         suite_junit(args->out[TO_JUNIT], &totals, jobs, cnt);
-    if (args->out[TO_HTML] &&
-        replay_page_write(args->out[TO_HTML], &totals, jobs, cnt, NULL, error) != 0)
+    if (args->out[TO_HTML] && replay_page_write(args->out[TO_HTML], &totals, jobs, cnt,
+                                                text_of(shard, "folder_name"), NULL, error) != 0)
         return cli_error("merge: %s", error->text);
     return write_json(args, args->out[TO_JSON] ? suite_json(&totals, jobs, cnt) : NULL,
                       suite_status(&totals));

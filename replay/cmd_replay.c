@@ -288,7 +288,7 @@ static int read_captures(int cnt, char **paths, struct replay_args *args)
     if (args->narrow.any && args->live.load)
         return cli_error("replay: --load transmits whole captures and cannot be used with "
                          "--connection, --host, --from, --to or --first");
-    if (args->narrow.any && args->captures.has_folder)
+    if (args->narrow.any && args->captures.folder)
         return cli_error("replay: --connection, --host, --from, --to and --first require captures, "
                          "not a folder");
     if (args->narrow.has_connection && args->captures.cnt > 1)
@@ -336,7 +336,7 @@ static int write_reports(const struct replay_args *args, const struct suite_tota
 
     if (args->junit)
         suite_junit(args->junit, totals, jobs, cnt);
-    if (args->html && replay_page_write(args->html, totals, jobs, cnt,
+    if (args->html && replay_page_write(args->html, totals, jobs, cnt, args->captures.folder,
                                         args->narrow.any ? &args->narrow : NULL, &error) != 0)
         return cli_error("%s", error.text);
     if (!args->json)
@@ -345,7 +345,7 @@ static int write_reports(const struct replay_args *args, const struct suite_tota
     if (args->shard.count)
         suite_json_shard(
             all, &args->shard, jobs,
-            (struct suite_text){.folder = args->captures.has_folder, .verbose = args->verbose});
+            (struct suite_text){.folder = args->captures.folder, .verbose = args->verbose});
     fine = all && json_dumpf(all, args->json, JSON_INDENT(2)) == 0;
     json_decref(all);
     fputc('\n', args->json);
@@ -367,7 +367,7 @@ static int run_replay(struct replay_args *args)
         .text = !args->quiet || args->shard.count,
         .ladders = args->html || (args->json && args->shard.count),
         .report = {.ladder = args->ladder, .verbose = args->verbose}};
-    bool gated = args->captures.has_folder;
+    bool gated = args->captures.folder != NULL;
     struct job_watcher watcher = {.done = gated ? NULL : print_job, .ctx = args};
     struct job *jobs = NULL;
     struct error error;

@@ -72,18 +72,37 @@ static void add_lead(struct strbuf *t, const struct suite_totals *totals, const 
             strbuf_addf(t, "%s%zu %s", sep, totals->outcome[i], outcome_name((enum outcome)i));
             sep = ", ";
         }
+    for (size_t i = 0; i < cnt; i++) {
+        if (job_as_expected(&jobs[i]))
+            continue;
+        strbuf_addf(t, "; %s of %s: ", outcome_name(jobs[i].outcome), jobs[i].item->path);
+        add_result(t, &jobs[i]);
+        break;
+    }
+}
+
+/* Returns, for each `k` below 2 * cnt, the next job in the order of the page, or NULL: first those
+ * with an unexpected result, then the others. */
+static const struct job *in_order(const struct job *jobs, size_t cnt, size_t k)
+{
+    const struct job *job = &jobs[k % cnt];
+
+    return job_as_expected(job) == (k >= cnt) ? job : NULL;
 }
 
 static void write_results(FILE *out, const struct job *jobs, size_t cnt)
 {
     results_begin(out, "Capture");
-    for (size_t i = 0; i < cnt; i++) {
+    for (size_t k = 0; k < 2 * cnt; k++) {
+        const struct job *job = in_order(jobs, cnt, k);
         char about[512];
         struct strbuf t = strbuf_of(about, sizeof(about));
 
-        add_result(&t, &jobs[i]);
-        results_row(out, outcome_name(jobs[i].outcome), job_as_expected(&jobs[i]),
-                    jobs[i].item->path, about, jobs[i].outcome == OUTCOME_FAIL ? i + 1 : 0);
+        if (!job)
+            continue;
+        add_result(&t, job);
+        results_row(out, outcome_name(job->outcome), job_as_expected(job), job->item->path, about,
+                    job->outcome == OUTCOME_FAIL ? (size_t)(job - jobs) + 1 : 0);
     }
     results_end(out);
 }
@@ -151,26 +170,37 @@ static int add_graphs(struct page *page, const char *path, const struct narrow *
 }
 
 int replay_page_write(FILE *out, const struct suite_totals *totals, const struct job *jobs,
-                      size_t cnt, const struct narrow *narrow, struct error *error)
+                      size_t cnt, const char *folder, const struct narrow *narrow,
+                      struct error *error)
 {
-    char lead[1024];
+    char title[512], lead[1024];
     struct strbuf t = strbuf_of(lead, sizeof(lead));
     struct page page;
     unsigned graphs = 0;
     int rc = 0;
 
     add_lead(&t, totals, jobs, cnt);
-    page_begin_results(&page, out, jobs[0].item->path, lead, suite_status(totals) == 0);
+    if (folder || cnt == 1)
+        snprintf(title, sizeof(title), "%s", folder ? folder : jobs[0].item->path);
+    else
+        snprintf(title, sizeof(title), "%zu captures", cnt);
+    page_begin_results(&page, out, title, lead, suite_status(totals) == 0);
     if (cnt > 1)
         write_results(out, jobs, cnt);
-    for (size_t i = 0; i < cnt; i++)
-        if (jobs[i].outcome == OUTCOME_FAIL)
-            write_section(out, &jobs[i], i + 1);
-    for (size_t i = 0; i < cnt && rc == 0 && graphs < REPLAY_PAGE_GRAPHS; i++)
-        if (jobs[i].outcome == OUTCOME_FAIL && strcmp(jobs[i].item->path, "-") != 0) {
-            rc = add_graphs(&page, jobs[i].item->path, narrow, error);
-            graphs++;
-        }
+    for (size_t k = 0; k < 2 * cnt; k++) {
+        const struct job *job = in_order(jobs, cnt, k);
+
+        if (job && job->outcome == OUTCOME_FAIL)
+            write_section(out, job, (size_t)(job - jobs) + 1);
+    }
+    for (size_t k = 0; k < 2 * cnt && rc == 0 && graphs < REPLAY_PAGE_GRAPHS; k++) {
+        const struct job *job = in_order(jobs, cnt, k);
+
+        if (!job || job->outcome != OUTCOME_FAIL || strcmp(job->item->path, "-") == 0)
+            continue;
+        rc = add_graphs(&page, job->item->path, narrow, error);
+        graphs++;
+    }
     page_end(&page);
     return rc;
 }

@@ -11,9 +11,11 @@
 #define REPLAY_PAGE_GRAPHS 16u
 
 /* Writes the page for the jobs that worker_pool_run() returned when options.ladders was set.
- * `narrow`: selected frames, or NULL for all. Returns 0, or -1 and an error. The caller checks the
- * stream for write errors. */
+ * `folder`: folder that the user named, or NULL. Captures with an unexpected result precede the
+ * others. `narrow`: selected frames, or
+ * NULL for all. Returns 0, or -1 and an error. The caller checks the stream for write errors. */
 int replay_page_write(FILE *out, const struct suite_totals *totals, const struct job *jobs,
-                      size_t cnt, const struct narrow *narrow, struct error *error);
+                      size_t cnt, const char *folder, const struct narrow *narrow,
+                      struct error *error);
 
 #endif

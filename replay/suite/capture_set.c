@@ -146,7 +146,8 @@ static int add_folder(struct capture_set *c, const char *path, struct error *err
                        path);
     manifest_free(&w.manifest);
     free(folder);
-    c->has_folder = true;
+    if (!c->folder)
+        c->folder = path;
     return rc;
 }
 

@@ -24,7 +24,7 @@ struct capture_set {
     struct capture_item *item;
     size_t cnt;
     size_t cap;
-    bool has_folder; /* the user named at least one folder */
+    const char *folder; /* first folder that the user named, owned by the caller, or NULL */
 };
 
 /* Adds a capture, "-", or all captures of a folder, without opening the files. Returns 0, or -1 and

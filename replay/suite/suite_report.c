@@ -353,7 +353,9 @@ void suite_json_shard(json_t *all, const struct shard *shard, const struct job *
 {
     json_t *captures = json_object_get(all, "captures"), *head = shard_json(shard);
 
-    json_object_set_new(head, "folder", json_boolean(how.folder));
+    json_object_set_new(head, "folder", json_boolean(how.folder != NULL));
+    if (how.folder)
+        json_object_set_new(head, "folder_name", json_lossy_string(how.folder));
     json_object_set_new(head, "verbose", json_boolean(how.verbose));
     json_object_set_new(all, "shard", head);
     for (size_t i = 0; i < json_array_size(captures); i++) {

@@ -43,9 +43,9 @@ json_t *suite_json(const struct suite_totals *totals, const struct job *jobs, si
 
 /* How a run prints the text report of a suite; `rocedrill merge` uses the same form. */
 struct suite_text {
-    bool folder;  /* true: print suite_text(); false: print the text of each capture, one after the
-                   * other */
-    bool verbose; /* the texts of all captures */
+    const char *folder; /* folder that the user named: print suite_text(). NULL: print the text of
+                         * each capture, one after the other */
+    bool verbose;       /* the texts of all captures */
 };
 
 /* Adds to suite_json() of a shard (a part of the captures) the data that `rocedrill merge`

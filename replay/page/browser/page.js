@@ -237,7 +237,7 @@
     Object.assign(state, { capture: capture, filter: byId("filter").value = "" });
     byId("file").textContent = capture.file;
     if (!data.has_results) showLead(lead);
-    document.title = capture.file + " - RoCEdrill";
+    if (!data.has_results) document.title = capture.file + " - RoCEdrill";
     byId("facts").textContent = [D.count(s.frames || 0, "frame"), D.count(s.packets || 0, "RoCE packet"), D.duration((s.last_time_ns || 0) - (s.first_time_ns || 0)),
       D.count(s.connections || 0, "connection"), s.errors_unknown ? D.count(s.errors_unknown, "violated rule") : "no rule of the protocol was violated"].join(", ") + "." +
       (capture.packets_left_out ? " " + D.count(capture.packets_left_out, "packet is", "packets are") + " not drawn." : "");

@@ -53,7 +53,8 @@ def main():
         loop = [name for name in captures if os.path.basename(name).startswith("rc-loss-both")]
         for args in ([*captures, text], ["--quirks", "linux-rxe-6.1", *captures],
                      ["--shard", "1/1", "--quirks", "none", *captures, text], ["--closed-loop", "both", "--impair", "loss=5%", "--seed", "1", *loop],
-                     ["--closed-loop", "both", "--impair", "corrupt=20%", "--seed", "1", *captures[:12]]):
+                     ["--closed-loop", "both", "--impair", "corrupt=20%", "--seed", "1", *captures[:12]],
+                     ["--shard", "1/40", os.path.dirname(captures[0])]):
             done = subprocess.run([program, "replay", "--quiet", "--json", "-", *args], capture_output=True, text=True)
             if not done.stdout:
                 sys.exit(f"{args[:3]}: no report: {done.stderr}")

@@ -223,9 +223,27 @@ static void junit_is_well_formed_and_counts_right(void)
         0, "well", "");
 }
 
+/* The page of a folder is named after the folder, and begins with the capture whose result is
+ * unexpected, although another capture precedes it. */
+static void page_of_a_folder_leads_with_the_failure(void)
+{
+    make_folder("html");
+    CHECKRUN_EXPECT("cd $T && mv html/empty.pcap html/holds.pcap . && cp holds.pcap html/a.pcap && "
+                    "$R replay -q --quirks none --html page.html html; "
+                    "grep -o '<title>.*</title>' page.html",
+                    0, "<title>html - RoCEdrill</title>", "");
+    CHECKRUN_EXPECT(
+        "grep -o 'captures: 1 PASS, 1 FAIL; FAIL of html/deep/differs.pcap: frame 20: ' "
+        "$T/page.html",
+        0, "frame 20", "");
+    CHECKRUN_EXPECT("tr '\n' ' ' <$T/page.html | grep -o 'tbody.*differs.pcap.*html/a.pcap' | "
+                    "grep -c .",
+                    0, "1", "");
+}
+
 SUITE("replay.suite_report", TEST(says_what_is_wrong_in_one_line), TEST(outputs_never_share_a_file),
       TEST(full_disk_is_reported_once), TEST(files_give_three_kinds_of_status),
       TEST(files_are_reported_in_order), TEST(a_folder_without_a_manifest_must_hold),
       TEST(manifest_determines_the_expected_results), TEST(error_in_a_manifest_names_the_line),
       TEST(captures_are_found_by_their_extension), TEST(json_has_a_summary_and_each_report),
-      TEST(junit_is_well_formed_and_counts_right))
+      TEST(junit_is_well_formed_and_counts_right), TEST(page_of_a_folder_leads_with_the_failure))

@@ -211,6 +211,8 @@ size_t pcapng_section_comment(bool big, const uint8_t *block, uint32_t len, char
 
     if (!value)
         size = 0;
+    while (size && value[size - 1] == ' ')
+        size--;
     if (size >= cap)
         size = (uint32_t)cap - 1;
     if (size)

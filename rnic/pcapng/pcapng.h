@@ -99,8 +99,9 @@ uint32_t pcapng_process(bool big, const uint8_t *block, uint32_t len, uint32_t o
 /* Returns whether a section header names this application as its writer. */
 bool pcapng_is_written_by(bool big, const uint8_t *block, uint32_t len, const char *application);
 
-/* Copies the first comment of a section header to `text`, which has room for `cap` bytes, cap > 0.
- * Truncates a longer comment. Returns the length; 0 if there is no comment. */
+/* Copies the first comment of a section header to `text`, which has room for `cap` bytes, cap > 0,
+ * without the spaces at its end. Truncates a longer comment. Returns the length; 0 if there is no
+ * comment. */
 size_t pcapng_section_comment(bool big, const uint8_t *block, uint32_t len, char *text, size_t cap);
 
 /* Converts a time stamp to nanoseconds since 1970. Returns 0 if the time is before 1970 or needs

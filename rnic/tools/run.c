@@ -411,15 +411,25 @@ static bool make_drops(struct run_folder *folder, char *path)
     return true;
 }
 
-/* Prints how many frames --impair dropped, and describes it in `text` for the recording. Returns
- * `text`, or NULL if it dropped none. */
+/* Writes to `text` the comment of the recording about --impair. Returns `text`, or NULL without
+ * --impair. */
+static const char *describe_impair(const struct options *options, char *text, size_t size)
+{
+    if (!options->impair)
+        return NULL;
+    snprintf(text, size, "rnic-run ran with --impair %s", options->impair);
+    return text;
+}
+
+/* Prints how many frames --impair dropped. Returns the final comment of the recording, in `text`,
+ * or NULL without --impair. */
 static const char *end_drops(const struct options *options, struct run_folder *folder, char *text,
                              size_t size)
 {
     uint64_t cnt = *folder->path ? atomic_load(&folder->tally.tally->lost) : 0;
     run_folder_remove(folder);
     if (cnt == 0)
-        return NULL;
+        return describe_impair(options, text, size);
     snprintf(text, size, "rnic-run dropped %" PRIu64 " packet%s because of --impair %s", cnt,
              cnt == 1 ? "" : "s", options->impair);
     fprintf(stderr, "rnic-run: dropped %" PRIu64 " packet%s because of --impair\n", cnt,
@@ -437,24 +447,25 @@ static bool open_rows(const struct options *options, FILE **rows)
 }
 
 /* Creates the folder for recordings and starts the validator, `rocedrill check`. */
-static struct watch *start_watch(struct run_folder *folder, const char *copy)
+static struct watch *start_watch(struct run_folder *folder, const char *copy, const char *comment)
 {
     char path[PATH_MAX];
     if (!make_scratch(folder))
         return NULL;
     find_rocedrill(path);
-    struct watch *watch = watch_start(folder, path, copy);
+    struct watch *watch = watch_start(folder, path, copy, comment);
     if (!watch)
         complain("--selfcheck", strerror(errno));
     return watch;
 }
 
-/* Ends the validator. Returns 0 if there was no violation; 1 if there was one; 2 if nothing was
- * judged, or not all packets were. */
-static int end_watch(struct watch *watch, const struct run_folder *folder, const char *copy)
+/* Ends the validator. `comment`: final comment of the copy, or NULL. Returns 0 if there was no
+ * violation; 1 if there was one; 2 if nothing was judged, or not all packets were. */
+static int end_watch(struct watch *watch, const struct run_folder *folder, const char *copy,
+                     const char *comment)
 {
     struct watch_result result;
-    watch_end(watch, &result);
+    watch_end(watch, comment, &result);
     bool whole = run_folder_is_whole(folder, "--selfcheck", "packets", " and were not judged");
     if (result.nothing && whole && !result.unreadable)
         complain("--selfcheck", "no packet was recorded: the program opened no device");
@@ -592,7 +603,9 @@ int main(int argc, char **argv)
         return 2;
     }
     const char *copy = options.record ? record : NULL;
-    if (options.selfcheck && !(watch = start_watch(&folder, copy)))
+    char comment[512];
+    const char *impaired = describe_impair(&options, comment, sizeof comment);
+    if (options.selfcheck && !(watch = start_watch(&folder, copy, impaired)))
         status = 2;
     else
         status = set_environment(&options, library, *folder.path ? folder.path : NULL,
@@ -603,9 +616,8 @@ int main(int argc, char **argv)
         status = run(options.program);
     if (!linked)
         check_link(); /* a second time, below the output of the program */
-    char comment[512];
-    const char *dropped = end_drops(&options, &drops_folder, comment, sizeof comment);
-    int verdict = watch ? end_watch(watch, &folder, copy) : 0;
+    impaired = end_drops(&options, &drops_folder, comment, sizeof comment);
+    int verdict = watch ? end_watch(watch, &folder, copy, impaired) : 0;
     if (options.timeline &&
         !timeline_print(times, times_folder.tally.tally->utc_offset, rows, stdout)) {
         complain(times, strerror(errno));
@@ -615,7 +627,7 @@ int main(int argc, char **argv)
         status = status ? status : 2;
     if (options.selfcheck)
         run_folder_remove(&folder);
-    else if (*folder.path && !end_recording(record, &folder, dropped))
+    else if (*folder.path && !end_recording(record, &folder, impaired))
         status = status ? status : 2;
     run_folder_remove(&times_folder);
     if ((rows && (fflush(rows) != 0 || ferror(rows))) || fflush(stdout) != 0 || ferror(stdout)) {

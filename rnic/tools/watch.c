@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "pcapng/pcapng.h"
 #include "pcapng/pcapng_merge.h"
 #include "base/clock.h"
 
@@ -26,8 +27,9 @@
 /* while more bytes than this are recorded but not yet judged, the programs wait */
 #define BACKLOG (256u << 20)
 /* maximum number of bytes of frames that wait because a process with an older mark is stopped */
-#define WAIT_MAX   (BACKLOG / 2)
-#define READ_BYTES (256u * 1024)
+#define WAIT_MAX    (BACKLOG / 2)
+#define READ_BYTES  (256u * 1024)
+#define COMMENT_LEN 512u
 
 /* A recording (of one interface of one process), which is read while it grows. */
 struct tail {
@@ -49,7 +51,9 @@ struct watch {
     uint8_t *buf;
     FILE *copy;
     bool copy_failed;
-    int to; /* pipe to the validator; -1: the validator is not running */
+    char comment[COMMENT_LEN]; /* comment of the copy, padded with spaces; "": none */
+    bool begun;                /* the copy has its section header */
+    int to;                    /* pipe to the validator; -1: the validator is not running */
     pid_t validator;
     pthread_t thread;
     atomic_bool over;
@@ -96,12 +100,48 @@ static void note_progress(struct watch *watch)
                  watch->read - pcapng_merge_waiting(watch->merge));
 }
 
+/* Writes the section header of the copy, with its comment. */
+static void write_header(struct watch *watch)
+{
+    uint8_t section[COMMENT_LEN + 128];
+    size_t len = pcapng_section_with(section, sizeof section, PCAPNG_RNIC, watch->comment);
+    if (fwrite(section, 1, len, watch->copy) != len)
+        watch->copy_failed = true;
+}
+
+/* Adds a block to the copy. The first block is a section header; a comment replaces it by one of
+ * a fixed length, which end_copy() writes again. */
+static void copy_block(struct watch *watch, const uint8_t *block, size_t len)
+{
+    if (!watch->begun && *watch->comment)
+        write_header(watch);
+    else if (fwrite(block, 1, len, watch->copy) != len)
+        watch->copy_failed = true;
+    watch->begun = true;
+}
+
+static void set_comment(struct watch *watch, const char *comment)
+{
+    snprintf(watch->comment, sizeof watch->comment, "%-*s", (int)sizeof watch->comment - 1,
+             comment);
+}
+
+/* Writes the final comment to the copy. If the copy is a pipe, the first comment stays. */
+static void end_copy(struct watch *watch, const char *comment)
+{
+    if (comment && *watch->comment && watch->begun && fseek(watch->copy, 0, SEEK_SET) == 0) {
+        set_comment(watch, comment);
+        write_header(watch);
+    }
+    watch->copy_failed |= fflush(watch->copy) != 0;
+}
+
 /* Passes one block of the merged recording to the validator. */
 static void give(void *user, const uint8_t *block, size_t len)
 {
     struct watch *watch = user;
-    if (watch->copy && fwrite(block, 1, len, watch->copy) != len)
-        watch->copy_failed = true;
+    if (watch->copy)
+        copy_block(watch, block, len);
     if (!watch->validator)
         start_validator(watch);
     note_progress(watch);
@@ -235,7 +275,8 @@ static void free_watch(struct watch *watch)
     free(watch);
 }
 
-struct watch *watch_start(struct run_folder *folder, const char *rocedrill, const char *copy)
+struct watch *watch_start(struct run_folder *folder, const char *rocedrill, const char *copy,
+                          const char *comment)
 {
     struct watch *watch = calloc(1, sizeof *watch);
     if (!watch)
@@ -247,6 +288,8 @@ struct watch *watch_start(struct run_folder *folder, const char *rocedrill, cons
     watch->merge = pcapng_merge_new();
     watch->buf = malloc(READ_BYTES);
     watch->copy = copy ? fopen(copy, "we") : NULL;
+    if (comment)
+        set_comment(watch, comment);
     int error = watch->merge && watch->buf ? errno : ENOMEM;
     if (watch->merge && watch->buf && (watch->copy || !copy)) {
         sigset_t all, before; /* Block all signals in the new thread, because the main thread
@@ -264,7 +307,7 @@ struct watch *watch_start(struct run_folder *folder, const char *rocedrill, cons
     return NULL;
 }
 
-void watch_end(struct watch *watch, struct watch_result *result)
+void watch_end(struct watch *watch, const char *comment, struct watch_result *result)
 {
     int status = 0;
     atomic_store(&watch->over, true);
@@ -276,7 +319,9 @@ void watch_end(struct watch *watch, struct watch_result *result)
     if (watch->validator > 0)
         while (waitpid(watch->validator, &status, 0) < 0 && errno == EINTR)
             ;
-    result->copied = !watch->copy_failed && (!watch->copy || fflush(watch->copy) == 0);
+    if (watch->copy)
+        end_copy(watch, comment);
+    result->copied = !watch->copy_failed;
     bool started = watch->validator > 0;
     free_watch(watch);
     if (!started)

@@ -44,11 +44,17 @@ def main():
         assert f"  impaired: {said}; the network did not lose them\n" in text, text
         summary = json.loads(check(args, "-q", "--json", "-", capture).splitlines()[-1])
         assert summary["impaired"] == said, summary
+        # --selfcheck writes the recording while the programs run, and the number at the end.
+        printed = run(args, "--impair", "drop@op=send,nth=5", "--selfcheck", "-w", capture)
+        cnt = int(re.search(r"^rnic-run: dropped (\d+) packets? because of --impair$", printed, re.M)[1])
+        assert f"  impaired: rnic-run dropped {cnt} packet" in check(args, capture), capture
         # Without a recording, and for received packets.
         printed = run(args, "--impair", "drop@op=send,nth=7,dir=in")
         assert "rnic-run: dropped" in printed, printed
         printed = run(args, "--impair", "delay=1us", "-w", capture)
         assert "dropped" not in printed, printed
+        assert "  impaired: rnic-run ran with --impair delay=1us\n" in check(args, capture)
+        run(args, "-w", capture)
         assert "impaired" not in check(args, capture)
     print("the drops of 2 runs are counted, 1 run has none")
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "check/conn_pairs.h"
 #include "check/conn_summary.h"
 #include "check/time_budget.h"
 #include "util/json_line.h"
@@ -26,7 +27,8 @@ struct performance {
 
 struct baseline_conn {
     uint32_t index; /* number of the connection */
-    enum roce_svc svc;
+    bool paired;    /* the other capture has the same connection */
+    struct conn_key key;
     struct performance is;
     char title[128];
 };
@@ -122,10 +124,13 @@ static void record_conn(void *user, const struct roce_conn_summary *sum)
         return;
     }
     conn = &r->conn[r->cnt++];
-    *conn = (struct baseline_conn){.index = sum->facts.conn_index, .svc = sum->facts.svc};
+    *conn = (struct baseline_conn){.index = sum->facts.conn_index};
+    conn_key_init(&conn->key, sum);
     t = strbuf_of(conn->title, sizeof(conn->title));
     check_conn_title(&t, sum);
     add_connection(&conn->is, sum);
+    conn->key.messages = conn->is.messages;
+    conn->key.bytes = conn->is.bytes;
 }
 
 struct check_watch baseline_watch(struct baseline *b, unsigned capture)
@@ -177,30 +182,56 @@ static int conn_cmp(const void *a, const void *b)
     return (x->index > y->index) - (x->index < y->index);
 }
 
-int baseline_compare(struct baseline *b, const char *const name[BASELINE_CNT], struct error *error)
+/* Returns the keys of the connections of a capture, or NULL if out of memory. */
+static struct conn_key *keys_of(const struct recorded *r)
+{
+    struct conn_key *key = calloc(r->cnt + 1, sizeof(*key));
+
+    for (size_t i = 0; key && i < r->cnt; i++)
+        key[i] = r->conn[i].key;
+    return key;
+}
+
+/* Adds the pairs of connections. Returns 0, or -1 if out of memory. */
+static int add_pairs(struct baseline *b)
 {
     struct recorded *old = &b->capture[BASELINE_OLD], *new = &b->capture[BASELINE_NEW];
+    struct conn_key *old_key = keys_of(old), *new_key = keys_of(new);
+    uint32_t *partner = calloc(new->cnt + 1, sizeof(*partner));
+    int rc = -1;
 
     b->pair = calloc(new->cnt + 1, sizeof(*b->pair));
-    if (b->failed || !b->pair)
+    if (old_key && new_key && partner && b->pair)
+        rc = conn_pairs_find(old_key, (uint32_t)old->cnt, new_key, (uint32_t) new->cnt, partner);
+    for (size_t i = 0; rc == 0 && i < new->cnt; i++) {
+        struct baseline_conn *is = &new->conn[i], *was = NULL;
+
+        if (partner[i] == CONN_PAIRS_NONE)
+            continue;
+        was = &old->conn[partner[i]];
+        is->paired = was->paired = true;
+        b->pair[b->pair_cnt++] = (struct pair){.conn = {[BASELINE_OLD] = was, [BASELINE_NEW] = is},
+                                               .change = slower_by(&was->is, &is->is)};
+    }
+    free(old_key);
+    free(new_key);
+    free(partner);
+    return rc;
+}
+
+int baseline_compare(struct baseline *b, const char *const name[BASELINE_CNT], struct error *error)
+{
+    for (unsigned i = 0; i < BASELINE_CNT; i++) {
+        struct recorded *r = &b->capture[i];
+
+        r->name = name[i];
+        if (r->all.messages == 0 && !b->failed)
+            return error_set(error, "%s: no completed message to compare", name[i]);
+        qsort(r->conn, r->cnt, sizeof(*r->conn), conn_cmp);
+    }
+    if (b->failed || add_pairs(b) != 0)
         return error_set(error, "no memory to compare %s with %s", name[BASELINE_NEW],
                          name[BASELINE_OLD]);
-    for (unsigned i = 0; i < BASELINE_CNT; i++) {
-        b->capture[i].name = name[i];
-        if (b->capture[i].all.messages == 0)
-            return error_set(error, "%s: no completed message to compare", name[i]);
-        qsort(b->capture[i].conn, b->capture[i].cnt, sizeof(*old->conn), conn_cmp);
-    }
-    for (size_t i = 0, k = 0; i < new->cnt; i++) {
-        while (k < old->cnt && old->conn[k].index < new->conn[i].index)
-            k++;
-        if (k == old->cnt || old->conn[k].index != new->conn[i].index ||
-            old->conn[k].svc != new->conn[i].svc)
-            continue;
-        b->pair[b->pair_cnt++] =
-            (struct pair){.conn = {[BASELINE_OLD] = &old->conn[k], [BASELINE_NEW] = &new->conn[i]},
-                          .change = slower_by(&old->conn[k].is, &new->conn[i].is)};
-    }
     qsort(b->pair, b->pair_cnt, sizeof(*b->pair), pair_cmp);
     return 0;
 }
@@ -273,6 +304,22 @@ static void print_details(FILE *out, const struct performance *old, const struct
                 new->rnr_naks);
 }
 
+/* Prints the connections of a capture that the other one does not have. */
+static void print_unpaired(FILE *out, const struct recorded *r, bool verbose)
+{
+    size_t shown = 0;
+
+    for (size_t i = 0; i < r->cnt; i++) {
+        if (r->conn[i].paired)
+            continue;
+        if (shown++ < CONNS_MAX || verbose)
+            fprintf(out, "  only in %s: #%u %s\n", r->name, r->conn[i].index, r->conn[i].title);
+    }
+    if (shown > CONNS_MAX && !verbose)
+        fprintf(out, "  only in %s: %zu more connections (-v prints all)\n", r->name,
+                shown - CONNS_MAX);
+}
+
 void baseline_print(FILE *out, const struct baseline *b, bool verbose)
 {
     const struct recorded *old = &b->capture[BASELINE_OLD], *new = &b->capture[BASELINE_NEW];
@@ -294,7 +341,10 @@ void baseline_print(FILE *out, const struct baseline *b, bool verbose)
             continue;
         t = strbuf_of(buf, sizeof(buf));
         add_sentence(&t, b, b->pair[i].change, &b->pair[i].conn[BASELINE_OLD]->is, &conn->is);
-        fprintf(out, "  #%u %s: %s\n", conn->index, conn->title, buf);
+        fprintf(out, "  #%u %s", conn->index, conn->title);
+        if (b->pair[i].conn[BASELINE_OLD]->index != conn->index)
+            fprintf(out, ", before #%u", b->pair[i].conn[BASELINE_OLD]->index);
+        fprintf(out, ": %s\n", buf);
     }
     if (!verbose && shown > CONNS_MAX)
         fprintf(out, "  %zu more connections are slower or faster (-v prints all)\n",
@@ -304,6 +354,8 @@ void baseline_print(FILE *out, const struct baseline *b, bool verbose)
     if (new->cnt != old->cnt || b->pair_cnt != new->cnt)
         fprintf(out, "  connections: %zu → %zu, of which %zu can be compared\n", old->cnt, new->cnt,
                 b->pair_cnt);
+    for (unsigned i = 0; i < BASELINE_CNT; i++)
+        print_unpaired(out, &b->capture[i], verbose);
 }
 
 /* ---- JSON and JUnit ----------------------------------------------------------------------------
@@ -335,6 +387,16 @@ static void put_comparison(struct json_line *line, const struct baseline *b, dou
     put_performance(line, "new", new);
 }
 
+/* Writes the numbers of the connections that the other capture does not have. */
+static void put_unpaired(struct json_line *line, const char *key, const struct recorded *r)
+{
+    json_line_open(line, key, '[');
+    for (size_t i = 0; i < r->cnt; i++)
+        if (!r->conn[i].paired)
+            json_line_number(line, NULL, r->conn[i].index);
+    json_line_close(line, ']');
+}
+
 int baseline_json(FILE *out, const struct baseline *b)
 {
     const struct recorded *old = &b->capture[BASELINE_OLD], *new = &b->capture[BASELINE_NEW];
@@ -355,10 +417,13 @@ int baseline_json(FILE *out, const struct baseline *b)
 
         json_line_open(&line, NULL, '{');
         json_line_number(&line, "connection", p->conn[BASELINE_NEW]->index);
+        json_line_number(&line, "baseline_connection", p->conn[BASELINE_OLD]->index);
         put_comparison(&line, b, p->change, &p->conn[BASELINE_OLD]->is, &p->conn[BASELINE_NEW]->is);
         json_line_close(&line, '}');
     }
     json_line_close(&line, ']');
+    put_unpaired(&line, "only_old", old);
+    put_unpaired(&line, "only_new", new);
     return json_line_end(&line);
 }
 

@@ -45,13 +45,30 @@ static void slower_does_not_replace_other_results(void)
                     1, "as fast", "");
 }
 
-static void connections_are_compared_by_number(void)
+/* In the new capture, connection #0 begins last, so the numbers of all connections differ. Each is
+ * compared with the old connection that did the same work. */
+static void connections_are_paired_by_addresses_and_work(void)
 {
+#define LATE                                                                                       \
+    "$R edit -q --impair delay=200ms@frame=1..5 $C/multi-qp.pcap $T/late.pcapng; "                 \
+    "$R check -v $T/late.pcapng --baseline $C/multi-qp.pcap"
+    CHECKRUN_EXPECT(LATE, 0, "QP 0x000027 ↔ 192.0.2.2 QP 0x000074, before #0: slower: ", "");
+    CHECKRUN_EXPECT(LATE " | grep -c ', before #[245]: as fast: '", 0, "3", "");
     CHECKRUN_EXPECT("$R check -v $C/multi-qp.pcap --baseline $C/multi-qp.pcap | grep -c "
                     "'^  #[0-9]* RC .*: as fast: '",
                     0, "4", "");
-    CHECKRUN_EXPECT("$R check $C/multi-qp.pcap --baseline " OLD, 0, "of which 1 can be compared",
-                    "");
+#undef LATE
+}
+
+static void connections_without_a_counterpart_are_named(void)
+{
+    CHECKRUN_EXPECT("$R check $C/multi-qp.pcap --baseline " OLD, 0,
+                    "  connections: 1 → 4, of which 1 can be compared\n  only in ", "");
+    CHECKRUN_EXPECT("$R check $C/multi-qp.pcap --baseline " OLD " | grep -c '^  only in .*multi'",
+                    0, "3", "");
+    CHECKRUN_EXPECT("$R check -q --json - $C/multi-qp.pcap --baseline " OLD
+                    " | tail -n 1 | grep -o '\"only_old\".*'",
+                    0, "\"only_old\":[],\"only_new\":[2,4,5]}", "");
 }
 
 static void wrong_uses_are_refused(void)
@@ -71,4 +88,5 @@ static void wrong_uses_are_refused(void)
 
 SUITE("replay.baseline", TEST(equal_captures_are_as_fast), TEST(later_responses_are_slower),
       TEST(slower_capture_is_a_failure_of_junit), TEST(slower_does_not_replace_other_results),
-      TEST(connections_are_compared_by_number), TEST(wrong_uses_are_refused))
+      TEST(connections_are_paired_by_addresses_and_work),
+      TEST(connections_without_a_counterpart_are_named), TEST(wrong_uses_are_refused))

@@ -45,6 +45,7 @@ struct split {
     _Alignas(64) atomic_uint_least64_t looked; /* number of windows passed to look() */
     atomic_bool stopped;                       /* the split ends before window `looked` */
     uint32_t judged;                           /* number of the last frame of window `looked` - 1 */
+    size_t begin;                              /* offset of the first record of that window */
     struct split_thread *thread;
     pthread_mutex_t start; /* held until all threads exist */
     bool cancelled;        /* a thread could not be started, so none does any work */
@@ -199,9 +200,11 @@ static void look_at_window(struct split *split, uint64_t n)
         atomic_store(&split->stopped, true);
         return;
     }
-    /* All threads have judged the window before the previous one. */
+    /* All threads have judged the window before the previous one. The previous window itself may
+     * already be replaced by the next one, so its offset was stored. */
     if (n > 0)
-        reader_unmap_before(split->reader, split->thread[0].window[(n - 1) % 2].begin);
+        reader_unmap_before(split->reader, split->begin);
+    split->begin = first->begin;
     split->judged = first->last;
     atomic_store_explicit(&split->looked, n + 1, memory_order_release);
 }

@@ -268,17 +268,37 @@ static void mixtures_are_judged_equally_by_any_number_of_threads(void)
     }
 }
 
+/* Writes a capture of `packets` packets of `conns` connections. Returns its path; the caller
+ * deletes the file and frees the path. */
+static char *generate(unsigned packets, unsigned conns)
+{
+    char *file = capture_temp("", 0), command[4096];
+
+    snprintf(command, sizeof(command), "%s -n %u -c %u -s 64 >%s", GEN_CAPTURE_PROGRAM, packets,
+             conns, file);
+    CU_ASSERT_EQUAL_FATAL(system(command), 0);
+    return file;
+}
+
+/* Each thread parses one window while others still judge the previous one. */
+static void long_capture_is_judged_equally_by_eight_threads(void)
+{
+    char *file = generate(60000, 64);
+    struct output one = compare_threads(file, THREADS_MAX, THREADS_MAX, 0);
+
+    output_free(&one);
+    unlink(file);
+    free(file);
+}
+
 /* The capture has more connections than one thread keeps, so connections are evicted. The threads
  * merge their results early, and evict the same connections as one thread. */
 static void limits_evict_the_same_connections(void)
 {
     const unsigned conns = 11000;
-    char *file = capture_temp("", 0), command[4096];
+    char *file = generate(2 * conns, conns);
     struct output one;
 
-    snprintf(command, sizeof(command), "%s -n %u -c %u -s 64 >%s", GEN_CAPTURE_PROGRAM, 2 * conns,
-             conns, file);
-    CU_ASSERT_EQUAL_FATAL(system(command), 0);
     one = compare_threads(file, 2, 2, (size_t)16 << 20);
     CU_ASSERT_PTR_NULL(strstr(one.json, "\"evicted\":0,"));
     output_free(&one);
@@ -333,4 +353,5 @@ static void hosts_of_frames_are_those_of_the_parsed_packets(void)
 SUITE("replay.threads", TEST(hosts_of_frames_are_those_of_the_parsed_packets),
       TEST(captures_are_judged_equally_by_any_number_of_threads),
       TEST(mixtures_are_judged_equally_by_any_number_of_threads),
+      TEST(long_capture_is_judged_equally_by_eight_threads),
       TEST(limits_evict_the_same_connections), TEST(pages_of_many_connections_are_equal))

@@ -122,7 +122,7 @@ static bool is_expected_request(const struct roce_ctx *ctx, const struct roce_se
     const struct roce_rsp *rsp = &roce_peer(ctx->sender)->rsp;
 
     return ctx->pkt->bth.psn == req->nxt && roce_sent_end(prev) == req->nxt &&
-           !(prev->flags & ROCE_SENT_PSN_CNT_GUESS) && !req->peer_restarted &&
+           !(prev->flags & ROCE_SENT_PSN_CNT_GUESS) && !req->peer_restarted && !req->late_ack &&
            !(req->una_known && roce_diff(req->una, req->nxt) > 0) && !rsp->gap_nak && !rsp->fatal &&
            !req->reads_in_flight && !roce_reuse_is_pending(req) &&
            (roce_opcode_starts(ctx->pkt->op) ? begins_message(ctx, prev)

@@ -12,6 +12,7 @@
 #include "flow/base/report.h"
 #include "flow/checks/check_format.h"
 #include "flow/checks/check_order.h"
+#include "flow/retransmit/late_ack.h"
 #include "flow/retransmit/retransmission.h"
 #include "flow/retransmit/sent_packet.h"
 #include "flow/retransmit/spurious.h"
@@ -670,6 +671,8 @@ void roce_request(struct roce_ctx *ctx)
                                                          * seemed to begin a new use */
         req->maybe_reused = req->peer_restarted = false;
         note_silence(ctx);
+        if (req->late_ack)
+            roce_late_ack_request(ctx);
         append_request(ctx, psn_cnt, guess);
     } else if (req->peer_restarted && roce_opcode_starts(ctx->pkt->op)) {
         roce_requester_restart(ctx, psn, true);

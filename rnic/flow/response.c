@@ -592,7 +592,8 @@ static void note_response(struct roce_ctx *ctx)
     rsp->last_icrc = pkt->icrc;
     rsp->last_id = ctx->digest->ip_id;
     rsp->last_frame = ctx->frame;
-    rsp->last_us = roce_us(ctx->time);
+    if (!(ctx->result->flags & ROCE_AN_DUPLICATE_ACK) || roce_pkt_is_nak(pkt))
+        rsp->last_us = roce_us(ctx->time); /* a duplicate ACK does not restart the timer */
     roce_copy_note_response(ctx);
     if (roce_pkt_has(pkt, ROCE_HDR_AETH)) {
         rsp->last_msn = pkt->aeth.msn;
@@ -621,6 +622,7 @@ static void note_late_response(struct roce_ctx *ctx, struct roce_req *req)
 
 void roce_response_end(struct roce_ctx *ctx, struct roce_req *req)
 {
+    req->late_ack = false; /* the response may be the one that the requester was waiting for */
     if (roce_since(req->last_time, ctx->time) >= LATE_RESPONSE_NS)
         note_late_response(ctx, req);
     if (req->retx.next == req->nxt && ((ctx->pkt->bth.psn + 1) & ROCE_PSN_MASK) == req->nxt)

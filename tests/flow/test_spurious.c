@@ -310,6 +310,52 @@ static void timeout_before_the_first_response_can_be_spurious(void)
     expect(&g, 1, 0);
 }
 
+/* `cnt` SENDs, one at a time, over a path whose round trip is longer than the timeout; the
+ * responder is 48 ms away from the capture point. If `lost`, the round trip is short, the ACK of
+ * each SEND is lost behind the capture point, and the next SEND follows the ACK of its repetition.
+ */
+static void long_path(struct flowgen *g, unsigned cnt, bool lost)
+{
+    struct roce_pkt p = {0};
+
+    begin(g);
+    for (unsigned i = 0; i <= cnt; i++) {
+        uint32_t before = p.bth.psn;
+
+        p = ask(g, ROCE_OP_RC_SEND_ONLY, 64);
+        g->conn.msn[0] = i + 1;
+        if (i && !lost)
+            ack(g, 43 * MS, before);
+        if (i == cnt)
+            break;
+        g->conn.msn[0] = i + 2;
+        ack(g, (lost ? 48 : i ? 5 : 48) * MS, p.bth.psn);
+        flowgen_wait(g, TIMEOUT - 48 * MS);
+        flowgen_put(g, 0, &p);
+        if (lost)
+            ack(g, 1 * MS, p.bth.psn);
+        flowgen_wait(g, 5 * MS);
+    }
+}
+
+/* Only the arrival of the captured ACK can have caused the request after each go-back. */
+static void request_before_the_next_response_shows_a_late_ack(void)
+{
+    static const struct {
+        unsigned cnt, spurious;
+        bool lost;
+    } rows[] = {{2, 0, false}, {3, 3, false}, {6, 6, false}, {6, 0, true}};
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct flowgen g;
+
+        long_path(&g, rows[i].cnt, rows[i].lost);
+        expect(&g, rows[i].spurious, rows[i].cnt - rows[i].spurious);
+        EXPECT_EQ(v.conn[0].side[0].timeout_losses.acked, rows[i].cnt - rows[i].spurious);
+        EXPECT_EQ(retx(ROCE_CAUSE_SPURIOUS)->packets, rows[i].spurious);
+    }
+}
+
 /* ---- timeouts after a loss ---------------------------------------------------------------------
  */
 
@@ -519,4 +565,5 @@ SUITE("flow.spurious", TEST(late_ack_of_a_send_is_spurious), TEST(late_read_resp
       TEST(ack_long_after_a_go_back_of_many_packets_shows_a_spurious_timeout),
       TEST(two_late_acks_close_together_show_a_spurious_timeout),
       TEST(timeout_before_the_first_response_can_be_spurious),
+      TEST(request_before_the_next_response_shows_a_late_ack),
       TEST(late_sequence_nak_is_not_spurious), TEST(late_rnr_naks_are_not_spurious))

@@ -114,8 +114,10 @@ struct roce_req {
     bool base_sure;      /* `base` is certainly the first PSN of the connection */
     bool psn_cnt_guess;  /* the newest entry is a READ whose number of PSNs is a guess, so `nxt` may
                           * be too low */
-    bool base_cm;        /* `base` is from CM messages. If `started` is false, no request was
+    bool base_cm : 1;    /* `base` is from CM messages. If `started` is false, no request was
                           * captured yet */
+    bool late_ack : 1;   /* the latest go-back may be due to a late ACK, and no response was
+                          * captured since: see roce_cold_counters.late_acks */
     bool maybe_reused;   /* the requester went back to a PSN at which the reused QP may begin, and
                           * has not sent a new PSN since */
     uint8_t reuse_kind;  /* enum roce_reuse_kind of the open reuse candidate; NONE if there is
@@ -202,8 +204,8 @@ struct roce_rsp {
     uint32_t credit_ms; /* time of the response that set credit_cnt to 1, ms mod 2^32 */
     uint32_t read_nxt;  /* PSN after the latest READ response */
     uint32_t read_high; /* highest PSN of a READ response, plus 1 */
-    uint32_t last_us;   /* time of the latest response, us modulo 2^32 */
-    uint32_t rnr_wait;  /* wait that the latest RNR NAK asks for, ns */
+    uint32_t last_us;  /* time of the latest response that is not a duplicate ACK, us modulo 2^32 */
+    uint32_t rnr_wait; /* wait that the latest RNR NAK asks for, ns */
     uint64_t nak_time, rnr_time;
     uint64_t fatal_time;
 };
@@ -276,6 +278,20 @@ struct roce_timeout_watch {
 struct roce_watches {
     uint8_t used; /* bit set of the elements of `of` in use */
     struct roce_timeout_watch of[ROCE_WATCHES];
+};
+
+/* Go-backs whose first packet had been acknowledged before the timeout: see late_ack.h. */
+struct roce_late_acks {
+    struct roce_late_ack {
+        uint32_t frame;      /* first frame of the latest of these go-backs */
+        uint64_t sent, time; /* time of the request, and of this frame, ns */
+        uint64_t wait;       /* time for which the requester had sent nothing, ns */
+        /* packets, bytes: counters of timeouts before the go-back; stalled_ns, waited_ns: its
+         * share in them */
+        struct roce_retx_summary before;
+    } now;
+    uint32_t cnt;                 /* number of go-backs whose ACK came late */
+    struct roce_retx_summary sum; /* those that are still counted as timeouts */
 };
 
 /* ERROR findings that are deferred until a possible QP reuse is decided. */
@@ -364,6 +380,7 @@ struct roce_cold_counters {
      * second ACK granted one again. 0: no such ACK since the latest request of the peer that needs
      * a receive WQE */
     uint64_t credit_out_time, credit_back_time;
+    struct roce_late_acks late_acks;
     struct roce_watches *watches; /* NULL before the first timeout; valid if roce_req.watched */
     uint64_t latest_wait_ns;      /* wait before the latest retransmission by timeout, ns */
     uint8_t longer_waits; /* number of consecutive waits before retransmissions of one PSN, each

@@ -4,6 +4,7 @@
 #include "flow/base/counters.h"
 #include "flow/base/report.h"
 #include "flow/retransmit/implied_nak.h"
+#include "flow/retransmit/late_ack.h"
 #include "flow/retransmit/read_stream.h"
 #include "flow/retransmit/spurious.h"
 #include "flow/table/conn.h"
@@ -241,6 +242,16 @@ static bool is_second_nak(const struct roce_ctx *ctx, uint32_t psn)
            (!req->una_known || roce_diff(req->una, psn) <= 0);
 }
 
+/* Returns whether a captured ACK covers the first packet `e` of the current go-back to `psn`. `e`
+ * may be NULL. */
+static bool is_acked(const struct roce_ctx *ctx, const struct roce_sent_packet *e, uint32_t psn)
+{
+    const struct roce_req *req = &ctx->sender->req;
+
+    return e && ctx->conn->paired && !roce_opcode_is_answered(roce_opcode(e->op)) &&
+           req->una_known && roce_diff(psn, req->una) < 0 && req->pending_cause == ROCE_CAUSE_NONE;
+}
+
 static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                                 uint32_t psn, uint64_t idle, uint32_t *trigger)
 {
@@ -281,6 +292,9 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
         *trigger = rsp->nak_frame;
         return ROCE_CAUSE_SEQ_NAK;
     }
+    if (!missing && is_acked(ctx, e, psn)) /* the responses since then did not reach the requester
+                                            * in time, so its timer ran on */
+        idle = roce_since(e->time, ctx->time);
     if (idle >= (missing ? shown_timeout(ctx) : slow))
         return ROCE_CAUSE_TIMEOUT;
     if (gap)
@@ -589,6 +603,7 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
     if (cause == ROCE_CAUSE_TIMEOUT) {
         note_wait(ctx, sum, psn, idle);
         roce_spurious_watch(ctx, e, psn, stalled, silent, relost);
+        roce_late_ack_watch(ctx, e, psn, stalled, silent);
     }
     count_round(ctx, &before, cause);
     if (req->retry_psn != psn) {

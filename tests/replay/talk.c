@@ -6,6 +6,10 @@
 #include "support/suite.h"
 #include "report/verdict.h"
 
+#define VA  UINT64_C(0x7f0000001000)
+#define CTR (VA + 0x8000)
+#define ACK 0x1F
+
 void talk_init(struct talk *t)
 {
     *t = (struct talk){.encap = ROCE_ENCAP_V2_IP4,
@@ -181,4 +185,58 @@ void talk_expect_diff(const struct talk *talk, const char *peer, uint32_t frame,
         }
     }
     replay_free(&r);
+}
+
+void talk_whole(struct talk *t, uint32_t psn)
+{
+    talk_init(t);
+    talk_send(t, ROCE_OP_RC_SEND_ONLY, psn, 100, 1);                              /* frame 1 */
+    talk_ack(t, psn, ACK, 1);                                                     /* frame 2 */
+    talk_write(t, ROCE_OP_RC_WRITE_FIRST, psn + 1, VA, TALK_RKEY, 2500, 1024, 2); /* frame 3 */
+    talk_write(t, ROCE_OP_RC_WRITE_MIDDLE, psn + 2, 0, 0, 0, 1024, 3);            /* frame 4 */
+    talk_write(t, ROCE_OP_RC_WRITE_LAST, psn + 3, 0, 0, 0, 452, 4);               /* frame 5 */
+    talk_ack(t, psn + 3, ACK, 2);                                                 /* frame 6 */
+    talk_read(t, psn + 4, VA, TALK_RKEY, 2500);                                   /* frame 7 */
+    talk_read_resp(t, ROCE_OP_RC_READ_RESP_FIRST, psn + 4, 3, 1024, 2);           /* frame 8 */
+    talk_read_resp(t, ROCE_OP_RC_READ_RESP_MIDDLE, psn + 5, 3, 1024, 3);          /* frame 9 */
+    talk_read_resp(t, ROCE_OP_RC_READ_RESP_LAST, psn + 6, 3, 452, 4);             /* frame 10 */
+    talk_atomic(t, ROCE_OP_RC_FETCH_ADD, psn + 7, CTR, TALK_RKEY, 5, 0);          /* frame 11 */
+    talk_atomic_ack(t, psn + 7, 4, 1000);                                         /* frame 12 */
+    talk_atomic(t, ROCE_OP_RC_FETCH_ADD, psn + 8, CTR, TALK_RKEY, 7, 0);          /* frame 13 */
+    talk_atomic_ack(t, psn + 8, 5, 1005);                                         /* frame 14 */
+    talk_atomic(t, ROCE_OP_RC_CMP_SWAP, psn + 9, CTR, TALK_RKEY, 99, 1012);       /* frame 15 */
+    talk_atomic_ack(t, psn + 9, 6, 1012);                                         /* frame 16 */
+    talk_write(t, ROCE_OP_RC_WRITE_ONLY_IMM, psn + 10, VA, TALK_RKEY, 8, 8, 9);   /* frame 17 */
+    talk_ack(t, psn + 10, ACK, 7);                                                /* frame 18 */
+    talk_send(t, ROCE_OP_RC_SEND_FIRST, psn + 11, 1024, 1);                       /* frame 19 */
+    talk_send(t, ROCE_OP_RC_SEND_LAST_INV, psn + 12, 10, 1);                      /* frame 20 */
+    talk_ack(t, psn + 12, ACK, 8);                                                /* frame 21 */
+}
+
+void talk_expect_verdict(struct talk *t, enum verdict verdict, uint32_t sides)
+{
+    struct replay r;
+
+    if (talk_replay(t, &r, NULL) == 0) {
+        EXPECT_EQ(report_verdict(&r), verdict);
+        EXPECT_EQ(r.session.dir_cnt, sides);
+        if (report_verdict(&r) != verdict)
+            report_text(stdout, &r, &(struct report_options){.ladder = true});
+    }
+    replay_free(&r);
+    talk_free(t);
+}
+
+void talk_expect_skip(struct talk *t, const char *words)
+{
+    struct replay r;
+
+    if (talk_replay(t, &r, NULL) == 0) {
+        EXPECT_EQ(report_verdict(&r), VERDICT_SKIPPED);
+        if (!strstr(report_skip_reason(&r), words))
+            suite_fail(__FILE__, __LINE__, "skipped for \"%s\", not \"%s\"", report_skip_reason(&r),
+                       words);
+    }
+    replay_free(&r);
+    talk_free(t);
 }

@@ -46,6 +46,10 @@ uint32_t talk_read_resp(struct talk *talk, uint8_t opcode, uint32_t psn, uint32_
                         uint8_t seed);
 uint32_t talk_atomic_ack(struct talk *talk, uint32_t psn, uint32_t msn, uint64_t orig);
 
+/* Initializes a conversation with every operation, from PSN `psn`. Comments in its body name the
+ * frame numbers. */
+void talk_whole(struct talk *talk, uint32_t psn);
+
 /* Replays the conversation with the known deviations of profile `peer`, or none if NULL. Returns
  * 0. If the replay cannot run, fails the test and returns another value. Call replay_free() on
  * *replay in both cases. */
@@ -53,5 +57,10 @@ int talk_replay(const struct talk *talk, struct replay *replay, const char *peer
 
 /* Asserts that the replay fails with a difference in this frame and field. */
 void talk_expect_diff(const struct talk *talk, const char *peer, uint32_t frame, const char *field);
+
+/* Asserts the verdict of a replay and its number of directions, or that nothing can be replayed for
+ * a reason with these words. Both free the conversation. */
+void talk_expect_verdict(struct talk *talk, enum verdict verdict, uint32_t directions);
+void talk_expect_skip(struct talk *talk, const char *words);
 
 #endif

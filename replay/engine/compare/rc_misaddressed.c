@@ -18,6 +18,16 @@ static bool is_answered(const struct inferred_setup *s, int64_t rel)
     return false;
 }
 
+/* Returns whether the QP to which a flow leads is in use: its peer also sends requests to it. So
+ * the responses of the flow may belong to a connection that could not be paired. */
+static bool is_used_qp(const struct trace *trace, const struct trace_flow *flow)
+{
+    for (size_t i = 0; i < flow->cnt && i < COMPARE_RECENT; i++)
+        if (roce_opcode_is_request(roce_opcode(trace->pkt[flow->pkt[i]].opcode)))
+            return true;
+    return false;
+}
+
 /* Returns whether the headers and the padded payload of packet `p` are as long as those of our
  * response `a`. They are if only the opcode of the packet was altered. */
 static bool has_length_of(const struct trace_packet *p, const struct tx_response *a)
@@ -109,8 +119,8 @@ int match_misaddressed(struct response_comparison *all, struct session *session,
     bool response =
         trace_acknowledged(flow->svc) && roce_opcode_is_response(roce_opcode(p->opcode));
 
-    if (p->dropped)
-        return 0; /* the packet was damaged on the wire */
+    if (p->dropped || (response && is_used_qp(trace, flow)))
+        return 0; /* the packet was damaged on the wire, or may belong to another connection */
     for (uint32_t r = all->first_of_hosts[flow->hosts]; r != KEYMAP_NONE;
          r = all->next_of_hosts[r]) {
         struct rc_direction *dir = &session->dir[r];

@@ -501,6 +501,27 @@ static void connections_are_told_apart(void)
 /* ---- captures that lack frames -----------------------------------------------------------------
  */
 
+/* The capture lacks the requests of a second connection, whose PSNs are the same. Requests to its
+ * QP show that it exists, so a response to it does not have a wrong destination QP. */
+static void a_response_to_a_used_qp_may_belong_to_its_connection(void)
+{
+    struct roce_pkt pkt;
+    struct talk t;
+
+    talk_init(&t);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
+    talk_ack(&t, 7, ACK, 1);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 8, 10, 1);
+    t.requester_qp = 0x12;
+    talk_packet(&t, &pkt, ROCE_OP_RC_SEND_ONLY, 300, false);
+    talk_add(&t, &pkt);
+    talk_ack(&t, 8, ACK, 2);
+    t.requester_qp = 0x11;
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 9, 10, 1);
+    talk_ack(&t, 9, ACK, 3);
+    talk_expect_verdict(&t, VERDICT_PASS, 1);
+}
+
 static void packets_around_a_gap_are_compared(void)
 {
     struct replay r;
@@ -639,6 +660,7 @@ SUITE("replay.replay", TEST(a_clean_conversation_holds), TEST(every_altered_answ
       TEST(second_sequence_nak_of_a_gap_differs),
       TEST(response_captured_just_before_its_request_holds), TEST(a_known_deviation_does_not_fail),
       TEST(a_capture_may_begin_in_the_middle), TEST(connections_are_told_apart),
+      TEST(a_response_to_a_used_qp_may_belong_to_its_connection),
       TEST(packets_around_a_gap_are_compared), TEST(a_write_that_was_missed_is_no_difference),
       TEST(later_copy_replaces_an_uncaptured_one),
       TEST(response_to_an_uncaptured_request_is_no_difference),

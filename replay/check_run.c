@@ -189,7 +189,7 @@ static void check_one(struct capture_check *one, struct check_args *args)
     }
     if (args->export)
         export_end(args->export, &report);
-    if (to_json && check_json_summary(to_json, &report, status) != 0 && rc == 0)
+    if (to_json && check_json_summary(to_json, &report, false, status) != 0 && rc == 0)
         rc = error_set(&error, "%s: cannot write the JSON", args->json_path);
     if (part)
         put_part(args, to_json, one->item, &report, rc != 0 ? EXIT_UNUSABLE : status,

@@ -405,7 +405,7 @@ int baseline_json(FILE *out, const struct baseline *b)
     struct strbuf t = strbuf_of(buf, sizeof(buf));
 
     add_sentence(&t, b, change_of(b), &old->all, &new->all);
-    json_line_begin(&line, out);
+    json_line_begin(&line, out, false);
     json_line_text(&line, "type", "baseline");
     json_line_text(&line, "file", new->name);
     json_line_text(&line, "baseline", old->name);

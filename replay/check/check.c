@@ -119,7 +119,7 @@ static void list_finding(const struct judge *judge, const struct roce_finding *f
 
     if (!may_list(judge, JSON_FINDING, finding->severity == ROCE_SEV_ERROR))
         check->report->findings_not_listed++;
-    else if (check_json_finding(check->options->json, check->report->name, finding,
+    else if (check_json_finding(check->options->json, check->report->name, finding, false,
                                 &check->json_bytes) != 0)
         check->json_failed = true;
 }
@@ -135,7 +135,8 @@ static void list_conn(const struct judge *judge, const struct roce_conn_summary 
         return;
     }
     check_conn_set(&conn, sum);
-    if (check_json_conn(check->options->json, check->report->name, &conn, &check->json_bytes) != 0)
+    if (check_json_conn(check->options->json, check->report->name, &conn, false,
+                        &check->json_bytes) != 0)
         check->json_failed = true;
 }
 

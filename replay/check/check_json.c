@@ -34,9 +34,10 @@ static void put_hex(struct json_line *line, const char *key, uint64_t v, int dig
     json_line_text(line, key, buf);
 }
 
-static void begin_line(struct json_line *line, FILE *out, const char *type, const char *file)
+static void begin_line(struct json_line *line, FILE *out, const char *type, const char *file,
+                       bool brief)
 {
-    json_line_begin(line, out);
+    json_line_begin(line, out, brief);
     json_line_text(line, "type", type);
     json_line_text(line, "file", file);
 }
@@ -60,7 +61,8 @@ static void put_severities(struct json_line *line, const uint64_t cnt[ROCE_SEV_C
 /* ---- lines of findings -------------------------------------------------------------------------
  */
 
-int check_json_finding(FILE *out, const char *file, const struct roce_finding *f, uint64_t *bytes)
+int check_json_finding(FILE *out, const char *file, const struct roce_finding *f, bool brief,
+                       uint64_t *bytes)
 {
     static const char *const relations[] = {"eq", "ne", "at_least", "at_most"};
     const struct roce_rule_info *rule = roce_rule_info(f->rule);
@@ -68,7 +70,7 @@ int check_json_finding(FILE *out, const char *file, const struct roce_finding *f
     struct json_line line;
     char buf[1024];
 
-    begin_line(&line, out, "finding", file);
+    begin_line(&line, out, "finding", file, brief);
     json_line_number_or_null(&line, "connection", f->conn_index, ROCE_NO_CONN);
     json_line_text(&line, "side", alone ? NULL : side_names[f->side & 1]);
     json_line_number(&line, "frame", f->frame);
@@ -90,7 +92,7 @@ int check_json_alias(FILE *out, const char *file, uint32_t stream, uint32_t is)
 {
     struct json_line line;
 
-    begin_line(&line, out, "alias", file);
+    begin_line(&line, out, "alias", file, false);
     json_line_number(&line, "connection", stream);
     json_line_number(&line, "is", is);
     return json_line_end(&line);
@@ -101,7 +103,7 @@ int check_json_congestion(FILE *out, const char *file, const struct roce_cnp_epi
 {
     struct json_line line;
 
-    begin_line(&line, out, "congestion", file);
+    begin_line(&line, out, "congestion", file, false);
     json_line_number(&line, "connection", e->conn_index);
     json_line_text(&line, "side", side_names[e->side & 1]);
     json_line_number(&line, "frame", e->frame);
@@ -448,12 +450,13 @@ static void put_headline(struct json_line *line, const struct roce_conn_summary 
 static const char *const pairings[ROCE_PAIRED_CNT] = {NULL,   "cm",   "qpns", "ports", "self",
                                                       "psns", "msns", "port", "alone"};
 
-int check_json_conn(FILE *out, const char *file, const struct check_conn *c, uint64_t *bytes)
+int check_json_conn(FILE *out, const char *file, const struct check_conn *c, bool brief,
+                    uint64_t *bytes)
 {
     const struct roce_conn_summary *sum = &c->sum;
     struct json_line line;
 
-    begin_line(&line, out, "connection", file);
+    begin_line(&line, out, "connection", file, brief);
     json_line_number(&line, "connection", sum->facts.conn_index);
     json_line_text(&line, "service", roce_svc_name(sum->facts.svc));
     json_line_text(&line, "encapsulation", packet_text_encap(sum->facts.encap));
@@ -506,14 +509,14 @@ static void put_tunnels(struct json_line *line, const char *key, const struct ch
     json_line_close(line, '}');
 }
 
-int check_json_summary(FILE *out, const struct check_report *r, int status)
+int check_json_summary(FILE *out, const struct check_report *r, bool brief, int status)
 {
     const struct roce_flow_totals *sum = &r->totals;
     struct json_line line;
     char buf[LINE_LEN];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
 
-    begin_line(&line, out, "summary", r->name);
+    begin_line(&line, out, "summary", r->name, brief);
     json_line_bool(&line, "trouble", headline_capture(&t, r));
     json_line_text(&line, "headline", buf);
     json_line_number(&line, "frames", r->frames);
@@ -581,7 +584,7 @@ int check_json_part(FILE *out, const struct check_part *part)
 {
     struct json_line line;
 
-    begin_line(&line, out, "part", part->file);
+    begin_line(&line, out, "part", part->file, false);
     json_line_number(&line, "position", part->position);
     json_line_number(&line, "exit_status", (uint64_t)part->status);
     json_line_text(&line, "error", part->error);

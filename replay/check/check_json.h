@@ -11,11 +11,12 @@
 #include "util/shard.h"
 
 /* Writes a finding or a connection. Each function of this header writes one line and returns 0, or
- * -1 if the line could not be written. `bytes`, unless it is NULL, grows by the length of the line.
- */
-int check_json_finding(FILE *out, const char *file, const struct roce_finding *finding,
+ * -1 if the line could not be written. `brief`: without members that are 0, false, null or empty.
+ * `bytes`, unless it is NULL, grows by the length of the line. */
+int check_json_finding(FILE *out, const char *file, const struct roce_finding *finding, bool brief,
                        uint64_t *bytes);
-int check_json_conn(FILE *out, const char *file, const struct check_conn *conn, uint64_t *bytes);
+int check_json_conn(FILE *out, const char *file, const struct check_conn *conn, bool brief,
+                    uint64_t *bytes);
 
 /* Writes a congestion episode that has ended. */
 int check_json_congestion(FILE *out, const char *file, const struct roce_cnp_episode *episode,
@@ -24,7 +25,7 @@ int check_json_congestion(FILE *out, const char *file, const struct roce_cnp_epi
 /* Writes an alias: findings with connection number `stream` belong to connection `is`. */
 int check_json_alias(FILE *out, const char *file, uint32_t stream, uint32_t is);
 
-int check_json_summary(FILE *out, const struct check_report *report, int status);
+int check_json_summary(FILE *out, const struct check_report *report, bool brief, int status);
 
 /* Result of one capture in the output of a shard (a process that checks a share of the captures).
  * `rocedrill merge` joins the results of all shards. */

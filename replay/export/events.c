@@ -8,7 +8,7 @@
 
 static void begin_event(struct json_line *line, struct events *e, const char *name)
 {
-    json_line_begin(line, e->out);
+    json_line_begin(line, e->out, false);
     json_line_text(line, "event", name);
 }
 

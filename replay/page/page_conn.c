@@ -12,72 +12,6 @@
 
 #define LINE_LEN 1024
 
-/* ---- members that are empty --------------------------------------------------------------------
- *
- * The functions below copy compact JSON of check_json.h onto itself, without the members that are
- * 0, false, null or empty. A parser would cost more than the whole check of a connection. */
-
-struct copy {
-    const char *in;
-    char *out;
-};
-
-static void copy_string(struct copy *c)
-{
-    do {
-        if (*c->in == '\\')
-            *c->out++ = *c->in++;
-        *c->out++ = *c->in++;
-    } while (*c->in != '"');
-    *c->out++ = *c->in++;
-}
-
-static bool copy_value(struct copy *c);
-
-/* Copies the members of an object, or the elements of an array, from after the opening bracket up
- * to the closing one. Returns whether the copy is empty. */
-static bool copy_members(struct copy *c, bool object)
-{
-    bool empty = true;
-
-    while (*c->in != '}' && *c->in != ']') {
-        char *begin = c->out;
-        bool drop;
-
-        if (*c->in == ',')
-            c->in++;
-        if (!empty)
-            *c->out++ = ',';
-        if (object) {
-            copy_string(c);
-            *c->out++ = *c->in++; /* the colon */
-        }
-        drop = copy_value(c) && object;
-        if (drop)
-            c->out = begin;
-        else
-            empty = false;
-    }
-    *c->out++ = *c->in++;
-    return empty;
-}
-
-/* Copies a JSON value. Returns whether the value is 0, false, null or empty. */
-static bool copy_value(struct copy *c)
-{
-    const char *begin = c->out;
-
-    switch (*c->in) {
-    case '{': *c->out++ = *c->in++; return copy_members(c, true);
-    case '[': *c->out++ = *c->in++; return copy_members(c, false);
-    case '"': copy_string(c); return c->out - begin == 2;
-    default:
-        while (*c->in != ',' && *c->in != '}' && *c->in != ']')
-            *c->out++ = *c->in++;
-        return (*begin == '0' && c->out - begin == 1) || *begin == 'f' || *begin == 'n';
-    }
-}
-
 /* ---- lines of check_json.h ---------------------------------------------------------------------
  */
 
@@ -95,22 +29,17 @@ static FILE *open_line(struct line *line)
     return line->file;
 }
 
-/* Returns the JSON object of the line, without its empty members and without its closing brace.
- * `rc` is the result of the function that wrote the line. Returns NULL after an error. The caller
- * frees the result. */
+/* Returns the JSON object of the line without its closing brace. `rc` is the result of the function
+ * that wrote the line. Returns NULL after an error. The caller frees the result. */
 static char *close_line(struct line *line, int rc)
 {
-    struct copy c;
-
     if (!line->file)
         return NULL;
     if (fclose(line->file) != 0 || rc != 0 || line->len < 3) {
         free(line->text);
         return NULL;
     }
-    c = (struct copy){line->text, line->text};
-    copy_value(&c);
-    c.out[-1] = '\0';
+    line->text[line->len - 2] = '\0'; /* in place of the brace, before the newline */
     return line->text;
 }
 
@@ -158,8 +87,8 @@ int page_conn_write_finding(FILE *out, const char *file, const struct roce_findi
 
     open_line(&line);
     return put_open_object(
-        out,
-        close_line(&line, line.file ? check_json_finding(line.file, file, finding, NULL) : -1));
+        out, close_line(&line,
+                        line.file ? check_json_finding(line.file, file, finding, true, NULL) : -1));
 }
 
 int page_conn_write_summary(FILE *out, const struct check_report *report, int status)
@@ -168,7 +97,8 @@ int page_conn_write_summary(FILE *out, const struct check_report *report, int st
 
     open_line(&line);
     return put_open_object(
-        out, close_line(&line, line.file ? check_json_summary(line.file, report, status) : -1));
+        out,
+        close_line(&line, line.file ? check_json_summary(line.file, report, true, status) : -1));
 }
 
 /* ---- members that only the page has ------------------------------------------------------------
@@ -220,7 +150,7 @@ static int put_page_members(FILE *out, const struct roce_conn_summary *sum)
     struct json_line to;
 
     check_conn_title(&t, sum);
-    json_line_begin(&to, out);
+    json_line_begin(&to, out, false);
     json_line_text(&to, "title", buf);
     json_line_number(&to, "trouble", headline_state(sum));
     put_reason(&to, sum);
@@ -235,27 +165,21 @@ char *page_conn_json(const char *file, const struct roce_conn_summary *sum)
 {
     struct check_conn conn;
     struct line line;
-    struct copy c;
-    size_t first = 0, rest;
-    char *shorter;
+    size_t first = 0;
+    char *text;
     int rc = -1;
 
     check_conn_set(&conn, sum);
-    if (open_line(&line) && check_json_conn(line.file, file, &conn, NULL) == 0 &&
+    if (open_line(&line) && check_json_conn(line.file, file, &conn, true, NULL) == 0 &&
         fflush(line.file) == 0) {
         first = line.len;
         rc = put_page_members(line.file, sum);
     }
-    if (!line.file || fclose(line.file) != 0 || rc != 0) {
-        free(line.text);
+    text = close_line(&line, rc);
+    if (!text)
         return NULL;
-    }
-    c = (struct copy){line.text, line.text};
-    copy_value(&c);
-    c.out[-1] = ',';             /* in place of the closing brace */
-    rest = line.len - first - 3; /* without the brackets and the newline */
-    memmove(c.out, line.text + first + 1, rest);
-    c.out[rest] = '\0';
-    shorter = realloc(line.text, (size_t)(c.out - line.text) + rest + 1);
-    return shorter ? shorter : line.text;
+    /* Replaces the end of the first object and the start of the second one by a comma. */
+    text[first - 2] = ',';
+    memmove(text + first - 1, text + first + 1, strlen(text + first + 1) + 1);
+    return text;
 }

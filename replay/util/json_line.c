@@ -10,6 +10,8 @@ static void flush_line(struct json_line *line)
     fwrite(line->buf, 1, line->len, line->out); /* json_line_end() checks for errors */
     line->written += line->len;
     line->len = 0;
+    for (unsigned i = 0; i < line->depth && i < JSON_LINE_DEPTH; i++)
+        line->open[i].at = SIZE_MAX; /* an empty one remains */
 }
 
 /* Reserves the next `len` bytes of the buffer for the caller to write, and returns their address.
@@ -42,6 +44,12 @@ static void add(struct json_line *line, const char *text, size_t len)
     }
 }
 
+/* Returns whether a member that is 0, false, null or empty is omitted. */
+static bool omits_empty(const struct json_line *line, const char *key)
+{
+    return line->brief && key;
+}
+
 /* Writes a member: the key, unless it is NULL, then the `len` bytes of JSON at `value`. */
 static void add_member(struct json_line *line, const char *key, const char *value, size_t len)
 {
@@ -62,9 +70,11 @@ static void add_member(struct json_line *line, const char *key, const char *valu
     line->len = (size_t)(p - line->buf) + len;
 }
 
-void json_line_begin(struct json_line *line, FILE *out)
+void json_line_begin(struct json_line *line, FILE *out, bool brief)
 {
     line->out = out;
+    line->brief = brief;
+    line->depth = 0;
     line->written = 0;
     line->len = 0;
     line->first = true;
@@ -80,12 +90,27 @@ int json_line_end(struct json_line *line)
 
 void json_line_open(struct json_line *line, const char *key, char bracket)
 {
+    bool first = line->first;
+    size_t len = 1 + !first + (key ? strlen(key) + 3 : 0);
+
     add_member(line, key, &bracket, 1);
+    if (line->depth < JSON_LINE_DEPTH) {
+        line->open[line->depth].at = omits_empty(line, key) ? line->len - len : SIZE_MAX;
+        line->open[line->depth].first = first;
+    }
+    line->depth++;
     line->first = true;
 }
 
 void json_line_close(struct json_line *line, char bracket)
 {
+    unsigned depth = --line->depth;
+
+    if (line->first && depth < JSON_LINE_DEPTH && line->open[depth].at != SIZE_MAX) {
+        line->len = line->open[depth].at;
+        line->first = line->open[depth].first;
+        return;
+    }
     add_char(line, bracket);
     line->first = false;
 }
@@ -136,6 +161,8 @@ void json_line_text(struct json_line *line, const char *key, const char *text)
         json_line_null(line, key);
         return;
     }
+    if (!*text && omits_empty(line, key))
+        return;
     add_member(line, key, "\"", 1);
     plain = plain_length(text, false);
     valid = text[plain] && is_utf8(text + plain);
@@ -162,6 +189,8 @@ void json_line_number(struct json_line *line, const char *key, uint64_t number)
         json_line_null(line, key);
         return;
     }
+    if (number == 0 && omits_empty(line, key))
+        return;
     do
         *--p = (char)('0' + number % 10);
     while (number /= 10);
@@ -190,10 +219,12 @@ void json_line_real(struct json_line *line, const char *key, double real)
 
 void json_line_bool(struct json_line *line, const char *key, bool value)
 {
-    add_member(line, key, value ? "true" : "false", value ? 4 : 5);
+    if (value || !omits_empty(line, key))
+        add_member(line, key, value ? "true" : "false", value ? 4 : 5);
 }
 
 void json_line_null(struct json_line *line, const char *key)
 {
-    add_member(line, key, "null", 4);
+    if (!omits_empty(line, key))
+        add_member(line, key, "null", 4);
 }

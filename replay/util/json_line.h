@@ -16,15 +16,27 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#define JSON_LINE_DEPTH 8u /* maximum number of open objects and arrays in a line */
+
 struct json_line {
     FILE *out;
+    bool brief;       /* omit members that are 0, false, null or empty */
     bool first;       /* the innermost open object or array has no member yet */
     uint64_t written; /* bytes written to `out`; after json_line_end() the length of the line */
+    /* Of each open object or array: place of its member in `buf`, if it can be omitted, and the
+     * previous value of `first`. */
+    struct {
+        size_t at;
+        bool first;
+    } open[JSON_LINE_DEPTH];
+    unsigned depth;
     size_t len;
     char buf[8192]; /* text that is not yet written to `out` */
 };
 
-void json_line_begin(struct json_line *line, FILE *out);
+/* `brief`: the line has no member that is 0, false, null or empty. Elements of arrays are never
+ * omitted. */
+void json_line_begin(struct json_line *line, FILE *out, bool brief);
 
 /* Closes the object and ends the line. Returns 0, or -1 if the line could not be written. */
 int json_line_end(struct json_line *line);

@@ -139,7 +139,7 @@ static struct outcome check_loud(const char *path, const char *annotated)
     FUZZ_CHECK((outcome.rc == 0) == (error.text[0] == 0));
     if (report.frames > 0)
         print_all(&report);
-    FUZZ_CHECK(check_json_summary(json.file, &report, 0) == 0 && fclose(json.file) == 0);
+    FUZZ_CHECK(check_json_summary(json.file, &report, false, 0) == 0 && fclose(json.file) == 0);
     FUZZ_CHECK(check_json(&json, "finding") == outcome.totals.findings[ROCE_SEV_ERROR] +
                                                    outcome.totals.findings[ROCE_SEV_WARN] +
                                                    outcome.totals.findings[ROCE_SEV_NOTE]);

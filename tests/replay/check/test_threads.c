@@ -69,7 +69,7 @@ static struct output check_with(const char *file, unsigned threads, size_t mem_m
     (void)check_capture(file, &options, &report, &error);
     check_text(text, &report, true);
     check_junit_add(junit, &report, FAIL_ON_NOTE);
-    check_json_summary(json, &report, 0);
+    check_json_summary(json, &report, false, 0);
     (void)page_data_write(page, capture, &report, 0, &all);
     fprintf(text, "%s", error.text);
     page_capture_del(capture);

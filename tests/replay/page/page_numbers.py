@@ -20,7 +20,7 @@ def fail(capture, text):
 
 
 def without_empty(v):
-    """Returns the value as page_conn.c writes it: without members that are 0, false, null or empty."""
+    """Returns the value as a brief JSON line has it: without members that are 0, false, null or empty."""
     if isinstance(v, dict):
         v = {k: without_empty(m) for k, m in v.items()}
         return {k: m for k, m in v.items() if not (m is None or m is False or m == 0 and not isinstance(m, float)

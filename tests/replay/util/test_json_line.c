@@ -30,7 +30,34 @@ static void begin(struct json_line *line, char **text)
     static size_t len;
 
     *text = NULL;
-    json_line_begin(line, open_memstream(text, &len));
+    json_line_begin(line, open_memstream(text, &len), false);
+}
+
+static void brief_line_omits_empty_members_but_no_elements(void)
+{
+    struct json_line line;
+    char *text;
+    size_t len;
+
+    json_line_begin(&line, open_memstream(&text, &len), true);
+    json_line_number(&line, "zero", 0);
+    json_line_text(&line, "none", NULL);
+    json_line_text(&line, "empty", "");
+    json_line_bool(&line, "false", false);
+    json_line_open(&line, "outer", '{');
+    json_line_open(&line, "inner", '[');
+    json_line_close(&line, ']');
+    json_line_close(&line, '}');
+    json_line_number(&line, "one", 1);
+    json_line_open(&line, "list", '[');
+    json_line_number(&line, NULL, 0);
+    json_line_open(&line, NULL, '{');
+    json_line_close(&line, '}');
+    json_line_close(&line, ']');
+    CU_ASSERT_EQUAL(json_line_end(&line), 0);
+    fclose(line.out);
+    CU_ASSERT_STRING_EQUAL(text, "{\"one\":1,\"list\":[0,{}]}\n");
+    free(text);
 }
 
 static void texts_are_escaped(void)
@@ -146,11 +173,12 @@ static void write_errors_are_told(void)
 
     CU_ASSERT_FATAL(full != NULL);
     setvbuf(full, NULL, _IONBF, 0);
-    json_line_begin(&line, full);
+    json_line_begin(&line, full, false);
     json_line_number(&line, "number", 1);
     CU_ASSERT_EQUAL(json_line_end(&line), -1);
     fclose(full);
 }
 
-SUITE("replay.json_line", TEST(texts_are_escaped), TEST(numbers_are_exact), TEST(members_nest),
+SUITE("replay.json_line", TEST(brief_line_omits_empty_members_but_no_elements),
+      TEST(texts_are_escaped), TEST(numbers_are_exact), TEST(members_nest),
       TEST(lines_have_any_length), TEST(write_errors_are_told))

@@ -15,6 +15,7 @@
  */
 #include <errno.h>
 #include <sched.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include "port/live/live_impl.h"
 #include "port/sys/event_fd.h"
@@ -60,33 +61,53 @@ int live_gate_new(struct rnic_live *live)
     return 0;
 }
 
+/* Returns the entry of a descriptor, or NULL. */
+static const struct pollfd *find_fd(const struct pollfd list[RNIC_PORT_FDS], int fd)
+{
+    for (unsigned i = 0; i < RNIC_PORT_FDS; i++)
+        if (list[i].fd == fd)
+            return &list[i];
+    return NULL;
+}
+
+/* Makes the epoll set contain the descriptors `wants`. A descriptor may move to another index, if
+ * the port has lost the one before it. */
+static void change_set(struct poll_gate *gate, const struct pollfd wants[RNIC_PORT_FDS])
+{
+    struct epoll_event event = {.data = {.u32 = FOUND_PORT}};
+
+    for (unsigned i = 0; i < RNIC_PORT_FDS; i++)
+        if (gate->fds[i].fd >= 0 && !find_fd(wants, gate->fds[i].fd))
+            epoll_ctl(gate->epoll_fd, EPOLL_CTL_DEL, gate->fds[i].fd, &event);
+    for (unsigned i = 0; i < RNIC_PORT_FDS; i++) {
+        const struct pollfd *has = find_fd(gate->fds, wants[i].fd);
+
+        if (wants[i].fd < 0 || (has && has->events == wants[i].events))
+            continue;
+        /* POLLIN and EPOLLIN have equal values, as all other event bits of poll and epoll have */
+        event.events = (uint32_t)wants[i].events;
+        epoll_ctl(gate->epoll_fd, has ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, wants[i].fd, &event);
+    }
+    memcpy(gate->fds, wants, sizeof(gate->fds));
+}
+
 void live_gate_set(struct rnic_live *live)
 {
     struct poll_gate *gate = &live->gate;
-    struct pollfd fds[RNIC_PORT_FDS];
-    unsigned cnt = rnic_port_fds(live->port, fds);
+    struct pollfd wants[RNIC_PORT_FDS];
+    unsigned cnt = rnic_port_fds(live->port, wants);
+    bool same = true;
 
     gate->waits = rnic_port_arm(live->port, gate->open);
     for (unsigned i = 0; i < RNIC_PORT_FDS; i++) {
-        struct pollfd *has = &gate->fds[i];
-        struct pollfd wants = {.fd = -1};
-        struct epoll_event event = {.events = 0};
-
         /* While the gate is shut, the set contains no port descriptor: even one without events
          * costs the sender 0.4 us per frame. */
-        if (i < cnt && gate->open)
-            wants = fds[i];
-        if (has->fd == wants.fd && has->events == wants.events)
-            continue;
-        if (has->fd >= 0 && has->fd != wants.fd)
-            epoll_ctl(gate->epoll_fd, EPOLL_CTL_DEL, has->fd, &event);
-        /* POLLIN and EPOLLIN have equal values, as all other event bits of poll and epoll have */
-        event = (struct epoll_event){.events = (uint32_t)wants.events, .data = {.u32 = FOUND_PORT}};
-        if (wants.fd >= 0)
-            epoll_ctl(gate->epoll_fd, has->fd == wants.fd ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, wants.fd,
-                      &event);
-        *has = wants;
+        if (i >= cnt || !gate->open)
+            wants[i] = (struct pollfd){.fd = -1};
+        same &= wants[i].fd == gate->fds[i].fd && wants[i].events == gate->fds[i].events;
     }
+    if (!same)
+        change_set(gate, wants);
 }
 
 void live_gate_open(struct rnic_live *live)

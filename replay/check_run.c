@@ -637,7 +637,7 @@ int check_run(struct check_args *args)
     if (!args->quiet && args->json != stdout && args->junit != stdout && args->html != stdout &&
         !outfile_is_stdout(args->annotate_path) && !outfile_is_stdout(args->paths.events) &&
         !outfile_is_stdout(args->paths.perfetto))
-        args->text = colour_open(args->colour);
+        args->text = colour_open(args->colour, true);
     if (rc == 0 && args->json && args->shard.count)
         (void)check_json_shard(args->json, &args->shard);
     if (rc == 0 && (rc = start_session(args)) != 0)

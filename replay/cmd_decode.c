@@ -107,7 +107,7 @@ int cmd_decode(int argc, char **argv)
     if (outfile_open(args.json_path, &options.json) != 0)
         return EXIT_UNUSABLE;
     options.verbose = args.verbose;
-    options.text = args.quiet || options.json == stdout ? NULL : colour_open(args.colour);
+    options.text = args.quiet || options.json == stdout ? NULL : colour_open(args.colour, false);
     if (connection_frames(argv[optind], &args.narrow, false, &error) == 0)
         status = decode_all(argc - optind, argv + optind, &options);
     else

@@ -512,7 +512,7 @@ static int write_reports(const struct drill_suite *suite, const struct drill_arg
         (status = outfile_open(args->html_path, &html)) != 0)
         return status;
     if (tap != stdout && junit != stdout && json != stdout && html != stdout) {
-        FILE *text = colour_open(args->colour);
+        FILE *text = colour_open(args->colour, true);
 
         drill_text(text, suite,
                    args->quiet              ? DRILL_QUIET

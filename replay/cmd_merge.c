@@ -204,7 +204,7 @@ static int open_outputs(struct merge_args *args)
         text = text && !outfile_is_stdout(args->path[i]);
     }
     if (rc == 0 && text)
-        args->text = colour_open(args->colour);
+        args->text = colour_open(args->colour, true);
     return rc;
 }
 

@@ -429,7 +429,7 @@ int cmd_replay(int argc, char **argv)
     if (status == 0)
         status = outfile_open(args.junit_path, &args.junit);
     if (!args.quiet)
-        args.text = colour_open(args.colour);
+        args.text = colour_open(args.colour, true);
     if (status == 0)
         status = outfile_open(args.html_path, &args.html);
     if (status == 0)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "util/line_wrap.h"
 
 #define RED    "31;1"
 #define GREEN  "32"
@@ -55,6 +56,8 @@ static const struct style {
 struct cookie {
     char *line;
     size_t len, cap;
+    bool coloured;
+    unsigned columns; /* width at which lines are wrapped; 0: they are not */
 };
 
 int colour_option(const char *command, const char *arg, enum colour_mode *mode)
@@ -106,23 +109,29 @@ static bool is_heading(const char *line, size_t len)
     return len > 1 && line[0] != ' ' && line[len - 1] == ':';
 }
 
-static void write_line(const char *line, size_t len)
+static void write_line(const struct cookie *c)
 {
+    unsigned indent = line_wrap_indent(c->line, c->len, c->columns);
+    size_t line_end = indent ? line_wrap_break(c->line, c->len, 0, 0, c->columns) : c->len;
     const struct style *style;
 
-    if (is_heading(line, len) && !find_style(line, len, 0)) {
+    if (c->coloured && is_heading(c->line, c->len) && !find_style(c->line, c->len, 0)) {
         fputs("\033[" BOLD "m", stdout);
-        fwrite(line, 1, len, stdout);
+        fwrite(c->line, 1, c->len, stdout);
         fputs("\033[0m", stdout);
         return;
     }
-    for (size_t at = 0; at < len;) {
-        style = find_style(line, len, at);
+    for (size_t at = 0; at < c->len;) {
+        style = c->coloured ? find_style(c->line, c->len, at) : NULL;
         if (style) {
             printf("\033[%sm%s\033[0m", style->colour, style->word);
             at += strlen(style->word);
+        } else if (at >= line_end && c->line[at] == ' ') {
+            printf("\n%*s", (int)indent, "");
+            at++;
+            line_end = line_wrap_break(c->line, c->len, at, indent, c->columns);
         } else
-            putchar(line[at++]);
+            putchar(c->line[at++]);
     }
 }
 
@@ -132,7 +141,7 @@ static ssize_t cookie_write(void *data, const char *text, size_t size)
 
     for (size_t i = 0; i < size; i++) {
         if (text[i] == '\n') {
-            write_line(c->line, c->len);
+            write_line(c);
             putchar('\n');
             c->len = 0;
             continue;
@@ -155,7 +164,7 @@ static int cookie_close(void *data)
 {
     struct cookie *c = data;
 
-    write_line(c->line, c->len);
+    write_line(c);
     free(c->line);
     free(c);
     return 0;
@@ -170,16 +179,19 @@ static bool is_wanted(enum colour_mode mode)
     return isatty(STDOUT_FILENO) && !(no && *no) && term && strcmp(term, "dumb") != 0;
 }
 
-FILE *colour_open(enum colour_mode mode)
+FILE *colour_open(enum colour_mode mode, bool wrap)
 {
     static const cookie_io_functions_t io = {.write = cookie_write, .close = cookie_close};
-    struct cookie *c = is_wanted(mode) ? calloc(1, sizeof(*c)) : NULL;
+    unsigned columns = wrap ? line_wrap_columns() : 0;
+    struct cookie *c = is_wanted(mode) || columns ? calloc(1, sizeof(*c)) : NULL;
     FILE *stream = c ? fopencookie(c, "w", io) : NULL;
 
     if (!stream) {
         free(c);
         return stdout;
     }
+    c->coloured = is_wanted(mode);
+    c->columns = columns;
     setvbuf(stream, NULL, _IOLBF, BUFSIZ);
     return stream;
 }

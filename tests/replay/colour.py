@@ -6,12 +6,15 @@ Without its escape sequences a coloured text equals the plain text. Each row of 
 colour.c colours a word of these reports. Output to a terminal has colours, output to a pipe has none;
 NO_COLOR and --color override this.
 """
+import fcntl
 import os
 import pty
 import re
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 
 ESCAPE = re.compile(r"\033\[[\d;]*m")
 STYLE = re.compile(r'^    \{"([^"]+)", [A-Z_]+, ([A-Z]+)\}', re.M)
@@ -39,9 +42,10 @@ def run(program, words, **more):
     return done.returncode, done.stdout.decode()
 
 
-def on_terminal(program, words, env):
-    """Runs a command on a pseudo-terminal. Returns its output."""
+def on_terminal(program, words, env, columns=0):
+    """Runs a command on a pseudo-terminal with this width (0: unknown). Returns its output."""
     ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24 if columns else 0, columns, 0, 0))
     child = subprocess.Popen([program] + words, stdout=theirs, stderr=subprocess.DEVNULL, env=env)
     os.close(theirs)
     text = b""
@@ -53,6 +57,21 @@ def on_terminal(program, words, env):
     os.close(ours)
     child.wait()
     return text.decode().replace("\r\n", "\n")
+
+
+def check_wrap(program, words, env):
+    """Compares a report on a terminal of 80 columns with the plain report. Returns what is wrong."""
+    wrong, plain = [], run(program, words)[1].splitlines()
+    for more in ({"TERM": "xterm"}, {"TERM": "dumb"}):
+        shown = ESCAPE.sub("", on_terminal(program, words, env | more, 80)).splitlines()
+        for line in plain:
+            got, indent = shown.pop(0), len(line) - len(line.lstrip(" "))
+            whole = re.search("[│├]|Wireshark: |to repeat: ", line)
+            wrong += [f"80 columns: too long: {got}"] if len(got) > 80 and not whole else []
+            while got != line and shown and shown[0].startswith(" " * (indent + 2)):
+                got += " " + shown.pop(0)[indent + 2:]
+            wrong += [f"80 columns: {got!r} instead of {line!r}"] if got != line else []
+    return wrong if any(len(line) > 160 for line in plain) else wrong + ["no long line to wrap"]
 
 
 def main():
@@ -95,6 +114,8 @@ def main():
         wrong.append("pipe: colours")
     if run(program, words + ["--color=blue"])[0] != 2:
         wrong.append("--color=blue: no error")
+    for words in ["check"] + captures("rc-retry-exhausted"), ["replay", "--ladder"] + captures("rc-recv-too-short"):
+        wrong += check_wrap(program, words, env)
     print("\n".join(wrong + [f"colours: {len(rows)} styles, {len(wrong)} wrong"]))
     return 1 if wrong or len(rows) < 10 else 0
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "check/check.h"
+#include "util/keymap.h"
 #include "wire/cm_msg.h"
 
 /* A packet, with the connection number that the engine reported for it. */
@@ -39,18 +40,10 @@ static void on_packet(void *user, const struct roce_flow_in *in,
 {
     struct first_pass *pass = user;
 
-    if (pass->cnt == pass->cap && !pass->no_memory) {
-        size_t cap = pass->cap ? 2 * pass->cap : 4096;
-        struct numbered_packet *packets = realloc(pass->packet, cap * sizeof(*packets));
-
-        pass->no_memory = !packets;
-        if (packets) {
-            pass->packet = packets;
-            pass->cap = cap;
-        }
-    }
-    if (pass->no_memory)
+    if (pass->no_memory || !VEC_GROW(pass->packet, pass->cnt, pass->cap)) {
+        pass->no_memory = true;
         return;
+    }
     pass->packet[pass->cnt++] = (struct numbered_packet){in->frame, result->conn_index,
                                                          result->cm_conn_index, tid_of(in->pkt)};
 }

@@ -2,21 +2,14 @@
 #include "export/frame_list.h"
 
 #include <stdlib.h>
+#include "util/keymap.h"
 
 void frame_list_add(struct frame_list *list, uint32_t frame)
 {
-    if (list->cnt == list->cap) {
-        uint32_t cap = list->cap ? list->cap * 2 : 64;
-        uint32_t *grown = realloc(list->frame, cap * sizeof(*grown));
-
-        if (!grown) {
-            list->failed = true;
-            return;
-        }
-        list->frame = grown;
-        list->cap = cap;
-    }
-    list->frame[list->cnt++] = frame;
+    if (VEC_GROW(list->frame, list->cnt, list->cap))
+        list->frame[list->cnt++] = frame;
+    else
+        list->failed = true;
 }
 
 void frame_list_free(struct frame_list *list)

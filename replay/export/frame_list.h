@@ -5,11 +5,13 @@
 #define REPLAY_EXPORT_FRAME_LIST_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct frame_list {
     uint32_t *frame;
-    uint32_t cnt, cap;
+    uint32_t cnt;
+    size_t cap;
     bool failed; /* memory ran out, so at least one frame is missing */
 };
 

@@ -213,15 +213,8 @@ static int find_open_atomics(struct open_atomics *open, const struct session *se
             if (e->first_response != EVENT_NONE ||
                 !roce_opcode_is_atomic(roce_opcode(event_packet(s, e->event)->opcode)))
                 continue;
-            if (open->cnt == open->cap) {
-                size_t cap = open->cap ? 2 * open->cap : 16;
-                void *grown = realloc(open->at, cap * sizeof(*open->at));
-
-                if (!grown)
-                    return -1;
-                open->at = grown;
-                open->cap = cap;
-            }
+            if (!VEC_GROW(open->at, open->cnt, open->cap))
+                return -1;
             open->at[open->cnt].host = session->dir[d].host;
             open->at[open->cnt].rkey = e->rkey;
             open->at[open->cnt++].va = e->va;

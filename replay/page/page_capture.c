@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include "capture/split_reader.h"
 #include "page/page_conn.h"
+#include "util/keymap.h"
 #include "wire/codes.h"
 
 struct page_capture *page_capture_new(const char *name)
@@ -122,18 +123,10 @@ static void add_done(void *user, const struct roce_flow_done *done)
 
 static void add_spurious(struct page_capture *capture, uint32_t frame)
 {
-    if (capture->spurious_cnt == capture->spurious_cap) {
-        uint32_t cap = capture->spurious_cap ? capture->spurious_cap * 2 : 16;
-        uint32_t *more = realloc(capture->spurious, cap * sizeof(*more));
-
-        if (!more) {
-            capture->no_memory = true;
-            return;
-        }
-        capture->spurious = more;
-        capture->spurious_cap = cap;
-    }
-    capture->spurious[capture->spurious_cnt++] = frame;
+    if (VEC_GROW(capture->spurious, capture->spurious_cnt, capture->spurious_cap))
+        capture->spurious[capture->spurious_cnt++] = frame;
+    else
+        capture->no_memory = true;
 }
 
 static void add_finding(void *user, const struct roce_finding *finding)
@@ -147,18 +140,10 @@ static void add_finding(void *user, const struct roce_finding *finding)
         findings->left_out++;
         return;
     }
-    if (findings->cnt == findings->cap) {
-        uint32_t cap = findings->cap ? findings->cap * 2 : 16;
-        struct roce_finding *more = realloc(findings->finding, cap * sizeof(*more));
-
-        if (!more) {
-            capture->no_memory = true;
-            return;
-        }
-        findings->finding = more;
-        findings->cap = cap;
-    }
-    findings->finding[findings->cnt++] = *finding;
+    if (VEC_GROW(findings->finding, findings->cnt, findings->cap))
+        findings->finding[findings->cnt++] = *finding;
+    else
+        capture->no_memory = true;
 }
 
 static void add_conn(void *user, const struct roce_conn_summary *sum)
@@ -170,16 +155,9 @@ static void add_conn(void *user, const struct roce_conn_summary *sum)
         capture->conns_left_out++;
         return;
     }
-    if (capture->conn_cnt == capture->conn_cap) {
-        uint32_t cap = capture->conn_cap ? capture->conn_cap * 2 : 16;
-        struct page_conn *more = realloc(capture->conn, cap * sizeof(*more));
-
-        if (!more) {
-            capture->no_memory = true;
-            return;
-        }
-        capture->conn = more;
-        capture->conn_cap = cap;
+    if (!VEC_GROW(capture->conn, capture->conn_cnt, capture->conn_cap)) {
+        capture->no_memory = true;
+        return;
     }
     conn = &capture->conn[capture->conn_cnt];
     conn->conn_index = sum->facts.conn_index;

@@ -47,7 +47,8 @@ struct page_conn {
 
 struct page_findings {
     struct roce_finding *finding;
-    uint32_t cnt, cap;
+    uint32_t cnt;
+    size_t cap;
     uint64_t left_out;
 };
 
@@ -62,11 +63,13 @@ struct page_capture {
     uint32_t begin_cnt;
     atomic_uint_least64_t undrawn; /* number of packets of streams that are not kept */
     struct page_conn *conn;
-    uint32_t conn_cnt, conn_cap;
+    uint32_t conn_cnt;
+    size_t conn_cap;
     uint64_t conns_left_out;
     struct page_findings findings[ROCE_SEV_CNT];
     uint32_t *spurious; /* first frames of the go-backs after a spurious timeout */
-    uint32_t spurious_cnt, spurious_cap;
+    uint32_t spurious_cnt;
+    size_t spurious_cap;
     const char *name; /* name of the capture */
     /* Times of the work requests of the same run (--timeline), or NULL. */
     const struct work_times *timeline;

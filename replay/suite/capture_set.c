@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "base/error.h"
+#include "util/keymap.h"
 #include "util/outfile.h"
 
 /* Limit of nested folders. The limit ends the search if a symbolic link leads back to a parent
@@ -46,15 +47,8 @@ static int add_item(struct capture_set *c, const char *path, const struct manife
 {
     struct capture_item item = {.expected = row ? row->expected : OUTCOME_PASS, .position = c->cnt};
 
-    if (c->cnt == c->cap) {
-        size_t cap = c->cap ? 2 * c->cap : 64;
-        struct capture_item *items = realloc(c->item, cap * sizeof(*items));
-
-        if (!items)
-            return error_set(error, "%s: no memory", path);
-        c->item = items;
-        c->cap = cap;
-    }
+    if (!VEC_GROW(c->item, c->cnt, c->cap))
+        return error_set(error, "%s: no memory", path);
     item.path = strdup(path);
     item.peer = row && row->peer ? strdup(row->peer) : NULL;
     if (!item.path || (row && row->peer && !item.peer)) {

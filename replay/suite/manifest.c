@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include "util/keymap.h"
 
 #define COLUMNS(X)                                                                                 \
     X(FILE, "file")                                                                                \
@@ -110,15 +111,8 @@ static int read_row(struct manifest *m, const struct layout *layout, const char 
                              "%s: line %u: replay: \"%s\" is not PASS, FAIL, SKIPPED or UNUSABLE",
                              m->path, number, buf);
     }
-    if (m->cnt == m->cap) {
-        size_t cap = m->cap ? 2 * m->cap : 64;
-        struct manifest_row *rows = realloc(m->row, cap * sizeof(*rows));
-
-        if (!rows)
-            return error_set(error, "%s: no memory", m->path);
-        m->row = rows;
-        m->cap = cap;
-    }
+    if (!VEC_GROW(m->row, m->cnt, m->cap))
+        return error_set(error, "%s: no memory", m->path);
     if (layout->at[COLUMN_PEER] >= 0) {
         field_of(line, layout->at[COLUMN_PEER], buf, sizeof(buf));
         row.peer = buf[0] ? strdup(buf) : NULL;

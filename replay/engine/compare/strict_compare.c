@@ -167,14 +167,6 @@ int strict_compare_responses(struct response_comparison *all)
     return rc;
 }
 
-static int add_diff(struct request_comparison *all, const struct diff *d)
-{
-    if (!VEC_GROW(all->diff, all->diff_cnt, all->diff_cap))
-        return -1;
-    all->diff[all->diff_cnt++] = *d;
-    return 0;
-}
-
 static int compare_requests_strictly(struct request_comparison *all, uint32_t idx)
 {
     const struct requester_run *a = &all->requester->run[idx];
@@ -207,14 +199,14 @@ static int compare_requests_strictly(struct request_comparison *all, uint32_t id
         res->diff_frames++;
         res->first_diff = res->first_diff == EVENT_NONE ? i : res->first_diff;
         res->mark[i] = MARK_DIFF;
-        return add_diff(all, &d);
+        return diff_append(&all->diff, &all->diff_cnt, &all->diff_cap, &d);
     }
     if (at < a->tx_cnt) {
         struct strict_packet is = of_sent(&a->tx[at]);
         struct diff d = packet_difference(idx, s->event[last].pkt, NULL, &is);
 
         res->diff_frames++;
-        return add_diff(all, &d);
+        return diff_append(&all->diff, &all->diff_cnt, &all->diff_cap, &d);
     }
     return 0;
 }

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Costs of packets that the use explains, but another use explains better. */
+/* A use is the time from one connection of two QPs to the next. Costs of packets that the supposed
+ * use explains, but another use explains better: */
 #define USE_LATE  1u /* a request repeats a PSN that was acknowledged, or precedes all others */
 #define USE_OTHER 1u /* a request repeats another payload: the program changed its buffer */
 

@@ -260,8 +260,8 @@ static void choose_by_keys(struct cm_peer_conns *conns)
         if (!region)
             continue;
         snprintf(text, sizeof(text),
-                 "no message of the capture contains the R_Key 0x%08" PRIx32
-                 " and its address: use --agent",
+                 "no SEND of the capture contains the R_Key 0x%08" PRIx32
+                 " and its address, so the target's own R_Key is unknown: use --agent",
                  region->rkey);
         why = keep_reason(conns, text);
         d->dir[conn->out].failed = why;

@@ -226,9 +226,10 @@ static int compare_completion(struct dgram_to_target *rx, struct dgram_target *r
         r->done++;
         if (known)
             compare_wanted(r, w, NULL, &d);
-        if (dgram_streams_report_known(rx->streams, r->idx, w->pkt, &d,
-                                       "the completion of the target's receive differs",
-                                       known) != 0)
+        if (dgram_streams_report_known(
+                rx->streams, r->idx, w->pkt, &d,
+                "the completion of the target's receive differs from the recorded message",
+                known) != 0)
             return -1;
     } while (known && c);
     return 0;

@@ -143,7 +143,8 @@ static int compare_completion(struct response_comparison *all, uint32_t dir,
     else
         agent_client_describe(diff.replayed, sizeof(diff.replayed), "success", len, crc,
                               imm != NULL, imm_value);
-    snprintf(diff.reason, sizeof(diff.reason), "the completion of the target's receive differs");
+    snprintf(diff.reason, sizeof(diff.reason),
+             "the completion of the target's receive differs from the recorded message");
     return add_diff(all, dir, &diff);
 }
 

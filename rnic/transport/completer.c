@@ -320,7 +320,8 @@ static enum rnic_comp_step nak_fatal(struct rnic_requester *req, const struct ro
 
 /* ---- handling bad responses ------------------------------------------------------------------ */
 
-/* Retransmits the READ or atomic at una. A READ restarts at its first missing byte (R139, R140). */
+/* Retransmits the READ or atomic with the oldest unacknowledged PSN. A READ restarts at its first
+ * missing byte (R139, R140). */
 static enum rnic_comp_step implied_nak(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     (void)pkt;

@@ -18,8 +18,8 @@
 struct evq_entry {
     void *object;       /* object that the event belongs to; key for evq_purge() */
     int type;           /* enum ibv_event_type; 0 for a completion event */
-    unsigned *reported; /* counter of the object's events delivered to the program, under the lock;
-                         * or NULL */
+    unsigned *reported; /* number of the object's events that were delivered to the program,
+                         * protected by the lock of the queue; or NULL */
 };
 
 struct evq {

@@ -37,10 +37,10 @@
 #include "wire/gid.h"
 
 #define RUNS_MAX 5
-/* Round trips are measured in this number of parts. The parts alternate with parts on bare libpcap,
- * because the speed of the machine changes. */
+/* Number of parts of a measurement of round trips. Parts on our port and parts on bare libpcap
+ * alternate, so that a change of the machine's speed affects both. */
 #define PIECES 3u
-#define REAP   64u /* one of this number of WRITEs or round trips is signaled */
+#define REAP   64u /* one WRITE or round trip in every REAP is signaled */
 
 struct conf {
     uint32_t size;   /* payload length, bytes */

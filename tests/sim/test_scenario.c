@@ -105,7 +105,7 @@ static void scenarios_match_after_a_fault_of_any_packet_class(void)
 
                 hits += scenario_strike(seed, cls, nth, strikes[i].action, strikes[i].delay_ns);
                 if (CU_get_number_of_failures() != before) {
-                    printf("\n    strike %u on %s number %u of seed %llu\n", i,
+                    printf("\n    error %u for %s number %u of seed %llu\n", i,
                            simnet_class_name((enum simnet_class)cls), nth,
                            (unsigned long long)seed);
                     return;

@@ -47,11 +47,13 @@ NETWORK = ("ALL-NET-", "UD-REQ-176", "ALL-RSP-048")
 ECN = ("ALL-OBS-311", "ALL-CC-215")    # ECN is in the IP header; a GRH has no ECN
 MIGREQ = ("ALL-FMT-044",)              # not checked for datagrams on InfiniBand
 
-# Findings about missing packets. REUSE: findings about requests that may belong to another use of the QPs
-# (ALL-OBS-308), which is less certain if packets are missing.
+# LACKS: findings about missing packets.
+# REUSE: findings about requests that may belong to an earlier or later connection of the same QPs (ALL-OBS-308). If packets
+# are missing, it is less certain to which connection a request belongs.
 LACKS = ("ALL-PSN-057", "RC-REQ-137", "RC-REQ-139", "RC-REQ-140")
 REUSE = ("ALL-OBS-308", "RC-REQ-149", "RC-REQ-150", "RC-REQ-152", "RC-REQ-153", "RC-REQ-154")
-# Findings that depend on the IPv4 identification: copies (ALL-OBS-301), and findings that copies cause without it.
+# COPIES: findings that depend on the IPv4 identification: copies (ALL-OBS-301), and findings about packets that are not
+# recognised as copies if the identification is missing.
 COPIES = ("ALL-OBS-301", "RC-OBS-302", "RC-OBS-303", "RC-OBS-307", "RC-OBS-313", "RC-REQ-144",
           "RC-REQ-149", "RC-REQ-152", "RC-REQ-161", "RC-RSP-112", "RC-RSP-099", "RC-REQ-150",
           "RC-REQ-153", "RC-REQ-154", "RC-OBS-309", "RC-OBS-317", "RC-OBS-322", "ALL-OBS-308", "RC-REQ-157")

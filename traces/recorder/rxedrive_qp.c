@@ -269,7 +269,7 @@ static void tell_endpoint(struct rig *rig)
            (unsigned long long)mine->va, REGION_LEN, mine->rkey[KEY_ALL], mine->rkey[KEY_READONLY],
            mine->rkey[KEY_WRITEONLY]);
     for (int i = 0; i < rig->opt.qps; i++)
-        printf("qp %d qpn 0x%06x to 0x%06x\n", i, mine->qpn[i], peer->qpn[i]);
+        printf("qp %d qpn 0x%06x remote 0x%06x\n", i, mine->qpn[i], peer->qpn[i]);
 }
 
 /* --- rdma_cm */

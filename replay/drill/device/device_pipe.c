@@ -63,8 +63,8 @@ static void set_failure(struct drill_device *dev, const char *problem)
                  problem);
 }
 
-/* Sends a request and frees it. Returns the reply, or NULL if the program does not answer, or not
- * as docs/drill.md requires. Stores the frames, completions, events and the deadline of the reply
+/* Sends a request and frees it. Returns the reply, or NULL if the program sends none, or one that
+ * violates docs/drill.md. Stores the frames, completions, events and the deadline of the reply
  * in `dev`. */
 static json_t *call(struct drill_device *dev, json_t *request)
 {

@@ -138,8 +138,8 @@ bool repeats_sequence_nak(const struct inferred_setup *s, uint32_t event)
 }
 
 /* Returns whether a NAK that refuses the retransmission of an executed READ or atomic may be the
- * last response that the responder sent. It may if the network reorders, and if the responses
- * captured after the NAK show no execution that the responses before the NAK do not show. */
+ * last response that the responder sent: the network reorders, and the responses captured before
+ * the NAK show every execution that the responses captured after it show. */
 static bool may_be_last(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);

@@ -285,8 +285,8 @@ static void a_use_may_begin_with_a_reordered_request(void)
     EXPECT_EQ(count_passed(&t, "reordered-start.pcap"), 2);
 }
 
-/* The network reorders the first four requests. The MSN of the first response counts the two before
- * it, so they are the first of the connection. */
+/* The network reorders the first four requests. The MSN of the first response also counts the two
+ * requests before the answered one, so these two are the first of the connection. */
 static void the_msn_shows_the_first_of_reordered_requests(void)
 {
     const uint32_t psn[] = {3, 0, 1, 2, 3};

@@ -132,6 +132,43 @@ class Attacker:
     def connection_requests_of_many(self):
         return self.connection_request(self.stranger())
 
+    def odd_connection_requests(self):
+        """Returns a REQ of which a few fields after the service id have random values: QPN, responder resources,
+        initiator depth, timeouts, transport service, PSN, path MTU, retry counts, GIDs, private data."""
+        frame = bytearray(self.connection_request(self.own)[:-4])
+        body = len(frame) - 232
+        for _ in range(self.rng.randrange(1, 4)):
+            at = self.rng.choice((*range(32, 52), self.rng.randrange(52, 232)))
+            frame[body + at] = self.rng.choice((0, 0xFF, self.rng.getrandbits(8)))
+        return self.frame(bytes(frame[42:]))
+
+    def connection_messages(self):
+        """Returns a CM message of any kind, among them MRAs with the longest timeout, LAP and SIDR. Its ids are random,
+        or those of a connection of another host."""
+        known = self.comms and self.rng.randrange(2)
+        body = bytearray(self.rng.randbytes(232))
+        if known:
+            ids = self.rng.choice(self.comms)
+            body[:8] = ids if self.rng.randrange(2) else ids[4:] + ids[:4]
+        if self.rng.randrange(2):
+            body[8:10] = b"\0\xFF"  # MRA: longest service timeout
+        attribute = self.rng.choice((*range(0x11, 0x1B), self.rng.getrandbits(16)))
+        return self.frame(cm(attribute, {0: bytes(body)})[42:-4], self.stranger() if known else self.own)
+
+    def impossible_requests(self):
+        """Returns a READ or WRITE whose length does not fit, a misaligned atomic, or a packet with any opcode."""
+        qpn, psn = self.known()
+        kind = self.rng.randrange(3)
+        key = self.rng.getrandbits(32)
+        if kind == 0:
+            data = self.rng.randbytes(4 * self.rng.randrange(300))
+            return self.frame(bth(self.rng.choice((6, 8, 10, 12)), qpn, psn, ackreq=1) +
+                              reth(self.rng.getrandbits(64), key, self.rng.choice((0, 0x7FFFFFFF, 0xFFFFFFFF))) + data)
+        if kind == 1:
+            return self.frame(bth(self.rng.choice((19, 20)), qpn, psn, ackreq=1) +
+                              struct.pack(">QIQQ", self.rng.getrandbits(61) << 3 | 5, key, 1, 2))
+        return self.frame(bth(self.rng.getrandbits(8), qpn, psn, ackreq=1) + self.rng.randbytes(4 * self.rng.randrange(60)))
+
     def disconnects(self):
         """Returns a DREQ with random ids, or with the ids of a connection and a wrong QPN, from this end or
         from another host."""

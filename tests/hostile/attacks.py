@@ -11,7 +11,8 @@ import lab as labs
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ATTACKS = ("guessed_everything", "guessed_psns_and_keys", "naks", "rnr_naks", "acknowledgements", "congestion_notifications",
-           "connection_requests", "connection_requests_of_many", "disconnects", "garbage", "wrong_lengths", "repeated_frames")
+           "connection_requests", "connection_requests_of_many", "odd_connection_requests", "connection_messages",
+           "impossible_requests", "disconnects", "garbage", "wrong_lengths", "repeated_frames")
 LISTENER_PORT = 7200  # port that the floods of REQs name
 LISTENER_MEMORY = 400 << 10  # memory limit of the listener, KiB
 lab = None
@@ -40,7 +41,7 @@ class Listener:
 def attacked(attack, turn):
     attackers, listener, problem = [], None, None
     try:
-        if attack.startswith("connection_requests"):
+        if "connection_requests" in attack:
             listener = Listener()
         for side in (labs.SERVER, labs.CLIENT):
             to = 1 - side

@@ -75,7 +75,7 @@ static void read_frame(struct both_ends *ends)
 /* Overwrites a word that both ends share: a header word with `value`, or the reader's position. */
 static void overwrite_word(struct both_ends *ends, unsigned what, uint32_t at, uint64_t value)
 {
-    static const uint64_t skip = UINT64_C(1) << 63;
+    static const uint64_t skip = UINT64_C(1) << 31;
 
     ends->hostile = true;
     if (what & 1)

@@ -10,7 +10,7 @@
 #include "port/shared/registry.h"
 #include "port/sys/fd_tag.h"
 
-#define MAGIC   0x31484d53u /* "SMH1" in memory */
+#define MAGIC   0x32484d53u /* "SMH2" in memory */
 #define BACKLOG 512         /* connections that wait until this process accepts them */
 /* messages read at once by shm_hello_drain(): a peer can send more at any time */
 #define DRAIN_MAX 64u

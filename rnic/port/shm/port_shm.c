@@ -56,9 +56,18 @@ static void wake_readers(struct shm_port *self)
     }
 }
 
+/* Writes a frame, without its ICRC if that was not computed. Returns what shm_write() returns. */
+static int write_frame(const struct shm_port *self, struct shm_writer *writer,
+                       const struct rnic_frame *frame)
+{
+    if (self->attr.icrc || frame->len <= ROCE_ICRC_LEN)
+        return shm_write(writer, frame->data, frame->len, 0);
+    return shm_write(writer, frame->data, frame->len - ROCE_ICRC_LEN, SHM_NO_ICRC);
+}
+
 static int put_frame(struct shm_port *self, struct shm_out *out, const struct rnic_frame *frame)
 {
-    int put = shm_write(&out->writer, frame->data, frame->len, self->attr.icrc ? 0 : SHM_NO_ICRC);
+    int put = write_frame(self, &out->writer, frame);
 
     if (put < 0)
         shm_out_end(&self->peers, out);
@@ -98,8 +107,7 @@ static bool send_to(struct shm_port *self, struct shm_out *out, const struct rni
 /* Writes a frame to this process itself. Returns false if the ring is full. */
 static bool send_to_self(struct shm_port *self, struct rnic_frame *frame)
 {
-    if (shm_write(&self->own_writer, frame->data, frame->len, self->attr.icrc ? 0 : SHM_NO_ICRC) ==
-        0)
+    if (write_frame(self, &self->own_writer, frame) == 0)
         return false;
     frame->flags |= RNIC_FRAME_ECHO;
     return true;
@@ -216,6 +224,12 @@ static int read_ring(struct shm_port *self, struct shm_reader *reader, unsigned 
             break;
         frame.len = (uint32_t)len;
         if (flags & SHM_NO_ICRC) {
+            if (len > (int)(ROCE_FRAME_MAX - ROCE_ICRC_LEN)) {
+                len = -EPROTO; /* the frame would be too long with its ICRC */
+                break;
+            }
+            roce_le32_put(self->frame + len, 0);
+            frame.len += ROCE_ICRC_LEN;
             if (self->attr.icrc)
                 fill_icrc(self->frame, frame.len);
             else

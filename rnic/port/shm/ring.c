@@ -5,9 +5,10 @@
 #include <string.h>
 #include "wire/pkt.h"
 
-#define WORD       sizeof(uint64_t) /* size of a header word */
-#define SKIP       (UINT64_C(1) << 63)
-#define FLAGS_AT   32u
+#define WORD       sizeof(uint32_t) /* size of a header word */
+#define SKIP       (UINT32_C(1) << 31)
+#define FLAGS_AT   16u /* the lower bits are the length */
+#define LEN_MASK   0xffffu
 #define FLAGS_MASK 0xffu
 /* The reader publishes its position each time it has consumed this part of the ring. */
 #define PUBLISH_PART 8u
@@ -22,12 +23,12 @@ static uint32_t record_len(uint32_t frame_len)
 }
 
 /* Returns the header word of the record at position `at`. */
-static _Atomic uint64_t *word_at(const struct shm_memory *memory, uint64_t at)
+static _Atomic uint32_t *word_at(const struct shm_memory *memory, uint64_t at)
 {
-    return (_Atomic uint64_t *)(void *)(memory->data + (at & (memory->size - 1)));
+    return (_Atomic uint32_t *)(void *)(memory->data + (at & (memory->size - 1)));
 }
 
-static void put_word(const struct shm_memory *memory, uint64_t at, uint64_t word,
+static void put_word(const struct shm_memory *memory, uint64_t at, uint32_t word,
                      memory_order order)
 {
     atomic_store_explicit(word_at(memory, at), word, order);
@@ -81,7 +82,7 @@ int shm_write(struct shm_writer *writer, const uint8_t *frame, uint32_t len, uns
     put_word(memory, at + needed, 0, memory_order_relaxed);
     memcpy(data + first, frame + first, len - first);
     memcpy(data, frame, first);
-    put_word(memory, at, len | (uint64_t)(flags & FLAGS_MASK) << FLAGS_AT, memory_order_release);
+    put_word(memory, at, len | (flags & FLAGS_MASK) << FLAGS_AT, memory_order_release);
     if (skipped)
         put_word(memory, writer->tail, SKIP, memory_order_release);
     writer->tail = at + needed;
@@ -130,7 +131,7 @@ bool shm_reader_ready(const struct shm_reader *reader)
 int shm_read(struct shm_reader *reader, uint8_t *buf, unsigned *flags)
 {
     const struct shm_memory *memory = &reader->memory;
-    uint64_t word = atomic_load_explicit(word_at(memory, reader->head), memory_order_acquire);
+    uint32_t word = atomic_load_explicit(word_at(memory, reader->head), memory_order_acquire);
     uint32_t to_end = memory->size - (uint32_t)(reader->head & (memory->size - 1));
     uint32_t len;
 
@@ -143,7 +144,7 @@ int shm_read(struct shm_reader *reader, uint8_t *buf, unsigned *flags)
     }
     if (word == 0)
         return 0;
-    len = (uint32_t)word;
+    len = word & LEN_MASK;
     if (word >> (FLAGS_AT + 8) || len == 0 || len > ROCE_FRAME_MAX || record_len(len) > to_end)
         return -EPROTO;
     /* Fetches the second line of the record and the first two of the next one from the writer's
@@ -151,8 +152,11 @@ int shm_read(struct shm_reader *reader, uint8_t *buf, unsigned *flags)
     __builtin_prefetch(word_at(memory, reader->head + SHM_LINE));
     __builtin_prefetch(word_at(memory, reader->head + record_len(len)));
     __builtin_prefetch(word_at(memory, reader->head + record_len(len) + SHM_LINE));
+    /* Hides the limit of the length. gcc would copy so few bytes with a string instruction, which
+     * takes 200 cycles longer than memcpy(). */
+    __asm__("" : "+r"(len));
     memcpy(buf, memory->data + (reader->head & (memory->size - 1)) + WORD, len);
-    *flags = (unsigned)(word >> FLAGS_AT) & FLAGS_MASK;
+    *flags = word >> FLAGS_AT & FLAGS_MASK;
     reader->head += record_len(len);
     return (int)len;
 }

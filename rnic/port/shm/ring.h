@@ -6,7 +6,7 @@
  * 2. shm_write() appends frames; shm_writer_rings() reports whether the reader sleeps.
  * 3. shm_read() copies the next frame out of the ring.
  *
- * A record is a 64-bit header word and a frame, aligned to a cache line. The writer stores the
+ * A record is a 32-bit header word and a frame, aligned to a cache line. The writer stores the
  * header word last. A reader that spins reads only this word. Before the writer publishes a record,
  * it clears the header word of the next one, so that no byte of an earlier frame is read as a
  * header. A record never crosses the end of the ring. If the next one would, a skip record fills
@@ -33,7 +33,8 @@
 
 /* Flags of a record. */
 enum {
-    SHM_NO_ICRC = 1u << 0, /* the sender has not computed the ICRC of the frame */
+    SHM_NO_ICRC = 1u << 0, /* the sender has not computed the ICRC of the frame, and the record does
+                            * not contain its four bytes. So an ACK fits into one cache line. */
 };
 
 /* The words that both ends share, each in its own cache line. */

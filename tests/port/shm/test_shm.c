@@ -419,9 +419,9 @@ static int intrude(struct shm_segment *segment, uint32_t block, const char *ifac
     return fd;
 }
 
-static void broken_ring_ends_only_its_peer(void)
+/* A peer writes `word` as the header word of its first record. */
+static void break_ring(uint32_t word)
 {
-    const uint64_t word = UINT64_MAX;
     struct rnic_port_stats stats;
     struct shm_segment segment;
     struct seen seen;
@@ -439,6 +439,12 @@ static void broken_ring_ends_only_its_peer(void)
     shm_segment_unmap(&segment);
     close(fd);
     close_all();
+}
+
+static void broken_ring_ends_only_its_peer(void)
+{
+    break_ring(UINT32_MAX);
+    break_ring(SHM_NO_ICRC << 16 | ROCE_FRAME_MAX); /* too long with its ICRC */
 }
 
 static void wrong_hello_is_refused(void)

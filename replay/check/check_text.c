@@ -354,8 +354,9 @@ static void print_lost(struct page *page, const struct roce_conn_summary *sum)
         for (unsigned o = 0; o < ROCE_OPER_CNT; o++)
             whole += s->oper[o].completed;
         check_conn_title(&t, sum);
-        fprintf(page->out, "  #%u %s:\n     %s %" PRIu64 " of %" PRIu64 " messages %s lost (",
-                sum->facts.conn_index, buf, check_text_arrow(i), s->lost_messages,
+        fprintf(page->out, "  #%u %s:\n     %s %s%" PRIu64 " of %" PRIu64 " messages %s lost (",
+                sum->facts.conn_index, buf, check_text_arrow(i),
+                sum->side[!i].may_be_rxe ? "at least " : "", s->lost_messages,
                 whole + s->lost_messages, s->lost_messages == 1 ? "was" : "were");
         if (packets)
             fprintf(page->out, "%" PRIu64 " packet%s): UC does not retransmit\n", packets,

@@ -36,7 +36,7 @@ static void headline_names_the_worst_trouble(void)
          "or the path was so slow that the response came only after the timer of 192.0.2.1 had "
          "expired; no request was lost."},
         {"uc-loss", "data lost",
-         "Connection #0 lost 1 message for good: its service (UC) never retransmits."},
+         "Connection #0 lost at least 1 message for good: its service (UC) never retransmits."},
         {"rc-retry-exhausted", "stuck",
          "Connection #0 is stuck: the sender retransmitted, and no answer came until the capture "
          "ended."},
@@ -73,7 +73,7 @@ static void headlines_name_the_loss(void)
         {"rc-ecn", "6 packets were marked (ECN CE), but 192.0.2.2 sent no CNP"},
         {"cm-reject-no-listener", "no program listens on port 7777 of 192.0.2.2"},
         {"cm-reject", "192.0.2.2 rejected a connection of 192.0.2.1 (CM REJ, reason 28, consumer"},
-        {"uc-loss", "1 of 4 messages was lost (1 packet): UC does not retransmit\n"},
+        {"uc-loss", "at least 1 of 4 messages was lost (1 packet): UC does not retransmit\n"},
         {"uc-loss-last", "it also loses the next SEND, or every later WRITE\n"},
         {"rc-loss-requests", " was spent waiting: "},
         {"rc-loss-read-responses", "the READ response with PSN 266 was lost or late (restart in "

@@ -74,6 +74,15 @@ static const char *end_text(enum roce_end end)
     }
 }
 
+/* Appends how many RNR NAKs `side` sent. */
+static void add_unready(struct strbuf *t, const struct roce_endpoint_summary *side)
+{
+    strbuf_add_addr(t, side->addr);
+    strbuf_addf(t, " had no receive buffer ready ");
+    add_count(t, side->rnr_naks, "time");
+    strbuf_addf(t, " (RNR NAK)");
+}
+
 /* Appends the causes of a slow connection. */
 static void add_slow(struct strbuf *t, const struct roce_conn_summary *sum)
 {
@@ -114,6 +123,8 @@ static void add_slow(struct strbuf *t, const struct roce_conn_summary *sum)
     } else if (damaged) {
         add_count(t, damaged, "packet");
         strbuf_addf(t, " arrived damaged");
+    } else if (!sum->facts.paired && (sum->side[0].rnr_naks || sum->side[1].rnr_naks)) {
+        add_unready(t, &sum->side[sum->side[0].rnr_naks == 0]);
     } else {
         strbuf_addf(t, "packets were lost or late");
     }

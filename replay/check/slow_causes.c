@@ -36,6 +36,14 @@ static const struct slow_cause *const causes[] = {
     &slow_unexplained,
 };
 
+/* Returns whether only the responses were captured, and so many of them are RNR NAKs that the
+ * requester waited often. The capture does not show how long. */
+static bool is_refused(const struct slow_direction *w)
+{
+    return !w->facts->paired && w->mine->packets == 0 && w->its->rnr_naks &&
+           w->its->rnr_naks * 100 >= w->its->packets * PACKETS_PERCENT;
+}
+
 static bool is_slow(const struct slow_direction *w)
 {
     const struct roce_endpoint_summary *s = w->mine;
@@ -47,7 +55,8 @@ static bool is_slow(const struct slow_direction *w)
     return (bad && bad * 100 >= s->packets * PACKETS_PERCENT) ||
            (waited && waited * 100 >= w->ns * TIME_PERCENT) ||
            (w->setup_ns && w->setup_ns * 100 >= (w->ns + w->setup_ns) * TIME_PERCENT) ||
-           (w->rtu_ns && w->rtu_ns * 100 >= w->ns * TIME_PERCENT) || slow_is_congested(w);
+           (w->rtu_ns && w->rtu_ns * 100 >= w->ns * TIME_PERCENT) || slow_is_congested(w) ||
+           is_refused(w);
 }
 
 bool check_conn_slow(const struct roce_conn_summary *sum)

@@ -307,6 +307,29 @@ static void pauses_in_a_capture_of_one_direction_are_not_timeouts(void)
     }
 }
 
+/* Only the responses were captured, and every fifth one is an RNR NAK. */
+static void rnr_naks_in_a_capture_of_the_responses_are_reported(void)
+{
+    static const char *const words[] = {
+        "Connection #0 was slow: 192.0.2.2 had no receive buffer ready 4 times (RNR NAK).",
+        "192.0.2.2 had no receive WQE 4× (RNR NAK)",
+    };
+    struct flowgen g;
+    struct checkrun r;
+
+    flowgen_init(&g);
+    for (uint32_t i = 0; i < 20; i++) {
+        g.conn.msn[0] = i - i / 5;
+        flowgen_ack(&g, 1, g.conn.psn[0] + i - i / 5, i % 5 == 4 ? 0x2C : 0x1F);
+    }
+    checkrun_write_flow("responses.pcap", &g);
+    r = checkrun("check -q --json - $T/responses.pcap");
+    for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (!strstr(r.out, words[i]))
+            suite_fail(__FILE__, __LINE__, "\"%s\" is missing in:\n%s", words[i], r.out);
+    checkrun_free(&r);
+}
+
 /* Each of ten ACKs comes 20 ms after its request, and the REP 3 s after the REQ. Nothing is lost,
  * but the report must name both waits. */
 static void waits_without_a_loss_are_reported(void)
@@ -432,5 +455,6 @@ SUITE("replay.check_causes", TEST(loss_before_a_timeout_is_described),
       TEST(requests_that_only_the_capture_lacks_are_not_lost), TEST(rates_around_cnps_are_reported),
       TEST(cnps_without_a_slower_sender_are_reported), TEST(swapped_uc_packets_lose_their_message),
       TEST(pauses_in_a_capture_of_one_direction_are_not_timeouts),
+      TEST(rnr_naks_in_a_capture_of_the_responses_are_reported),
       TEST(waits_without_a_loss_are_reported),
       TEST(rare_silences_of_a_busy_connection_are_reported))

@@ -12,6 +12,7 @@
 #include "check/annotate.h"
 #include "check/check_json.h"
 #include "check/turns.h"
+#include "check/programs.h"
 #include "flow/split.h"
 #include "pcapng/pcapng.h"
 #include "util/sigint.h"
@@ -657,6 +658,8 @@ int check_capture(const char *path, const struct check_options *options,
         if (options->json)
             write_aliases(&check);
         check_report_finish(report, check.flow);
+        if (rc == 0 && check.of_rnic && options->keep_history)
+            programs_find(path, report);
         if (rc == 0 && report->totals.packets == 0 && options->narrow && options->narrow->any)
             rc = error_set(error,
                            "%s: --connection, --host, --from, --to or --first selects no RoCE "

@@ -23,7 +23,8 @@ struct page {
     FILE *out;
     const struct check_report *r;
     bool verbose;
-    uint32_t findings_left; /* number of finding groups that may still be printed */
+    const struct check_conn *conn; /* connection whose reasons are printed */
+    uint32_t findings_left;        /* number of finding groups that may still be printed */
 };
 
 static uint32_t limit_of(const struct page *page, uint32_t summary)
@@ -195,6 +196,18 @@ static struct scope scope_of(const struct page *page, const struct roce_conn_fac
 /* ---- reasons of failed QPs ---------------------------------------------------------------------
  */
 
+/* Prints which programs are the two ends, if an address does not tell them apart. */
+static void print_programs(struct page *page, const struct check_conn *conn)
+{
+    if (!conn->program[0][0] || !conn->program[1][0])
+        return;
+    fputs("     one address: → are packets of ", page->out);
+    put_escaped(page->out, conn->program[0]);
+    fputs(", ← are packets of ", page->out);
+    put_escaped(page->out, conn->program[1]);
+    fputs(page->r->impaired[0] ? "; rnic-run --impair was active (see above)\n" : "\n", page->out);
+}
+
 static void print_story(struct page *page, const struct roce_conn_summary *sum)
 {
     const struct check_report *r = page->r;
@@ -207,6 +220,7 @@ static void print_story(struct page *page, const struct roce_conn_summary *sum)
     strbuf_addf(&t, "  #%u ", sum->facts.conn_index);
     check_conn_title(&t, sum);
     fprintf(out, "%s:\n", buf);
+    print_programs(page, page->conn);
     t = strbuf_of(buf, sizeof(buf));
     check_conn_reason(&t, sum);
     /* Prints each part of the reason on a separate line. Parts are separated by "; ". */
@@ -311,6 +325,7 @@ static void print_slow(struct page *page, const struct roce_conn_summary *sum)
 
     check_conn_title(&t, sum);
     fprintf(page->out, "  #%u %s:\n", sum->facts.conn_index, buf);
+    print_programs(page, page->conn);
     slow_causes_print(page->out, sum, scope.text);
 }
 
@@ -328,7 +343,10 @@ static void print_stories(struct page *page, bool (*kind)(const struct roce_conn
         if (kind(&r->conn[i].sum)) {
             if (r->conn[i].sum.facts.end != ROCE_END_REJECTED) /* print_rejections() prints
                                                                 * rejected connections */
+            {
+                page->conn = &r->conn[i];
                 print(page, &r->conn[i].sum);
+            }
             shown++;
         }
     if (cnt > shown)

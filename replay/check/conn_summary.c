@@ -27,6 +27,7 @@ void check_conn_set(struct check_conn *conn, const struct roce_conn_summary *sum
     for (unsigned i = 0; i < 2; i++) {
         struct roce_endpoint_summary *side = &conn->sum.side[i];
 
+        conn->program[i][0] = '\0';
         for (unsigned o = 0; o < ROCE_OPER_CNT; o++) {
             conn->latency[i][o] = latency_of(side->oper[o].latency);
             side->oper[o].latency = NULL;

@@ -16,6 +16,8 @@ struct check_latency {
     uint64_t cnt, min_ns, p50_ns, p90_ns, p99_ns, max_ns;
 };
 
+#define CHECK_PROGRAM_LEN 64u
+
 struct check_conn {
     /* Summary of the connection. Its pointers point to `latency`, `rtt` and `region` below, or are
      * NULL if there is no data. */
@@ -23,6 +25,9 @@ struct check_conn {
     struct check_latency latency[2][ROCE_OPER_CNT];
     struct check_latency rtt[2];
     struct roce_region region[2][ROCE_REGIONS_MAX];
+    /* Programs at both ends, for example "rping, process 37"; "": unknown or not needed
+     * (programs.h). */
+    char program[2][CHECK_PROGRAM_LEN];
 };
 
 enum check_verdict {

@@ -201,13 +201,13 @@ bool pcapng_is_written_by(bool big, const uint8_t *block, uint32_t len, const ch
     return value && size == strlen(application) && memcmp(value, application, size) == 0;
 }
 
-size_t pcapng_section_comment(bool big, const uint8_t *block, uint32_t len, char *text, size_t cap)
+/* Copies an option of a block whose options begin at `off`, without the spaces at its end. Returns
+ * the length. */
+static size_t copy_option(bool big, const uint8_t *block, uint32_t len, uint32_t off,
+                          uint32_t option, char *text, size_t cap)
 {
     uint32_t size = 0;
-    const uint8_t *value =
-        len < PCAPNG_SECTION_MIN
-            ? NULL
-            : find_option(big, block, len, PCAPNG_SECTION_MIN - 4, OPT_COMMENT, &size);
+    const uint8_t *value = len < off + 4 ? NULL : find_option(big, block, len, off, option, &size);
 
     if (!value)
         size = 0;
@@ -219,6 +219,17 @@ size_t pcapng_section_comment(bool big, const uint8_t *block, uint32_t len, char
         memcpy(text, value, size);
     text[size] = '\0';
     return size;
+}
+
+size_t pcapng_section_comment(bool big, const uint8_t *block, uint32_t len, char *text, size_t cap)
+{
+    return copy_option(big, block, len, PCAPNG_SECTION_MIN - 4, OPT_COMMENT, text, cap);
+}
+
+size_t pcapng_iface_description(bool big, const uint8_t *block, uint32_t len, char *text,
+                                size_t cap)
+{
+    return copy_option(big, block, len, 16, OPT_IF_DESCRIPTION, text, cap);
 }
 
 /* ---- writing blocks -------------------------------------------------------------------------- */

@@ -104,6 +104,10 @@ bool pcapng_is_written_by(bool big, const uint8_t *block, uint32_t len, const ch
  * comment. */
 size_t pcapng_section_comment(bool big, const uint8_t *block, uint32_t len, char *text, size_t cap);
 
+/* Does the same with the description of an interface block. */
+size_t pcapng_iface_description(bool big, const uint8_t *block, uint32_t len, char *text,
+                                size_t cap);
+
 /* Converts a time stamp to nanoseconds since 1970. Returns 0 if the time is before 1970 or needs
  * more than 64 bits. */
 uint64_t pcapng_time(const struct pcapng_iface *iface, uint64_t stamp);

@@ -136,7 +136,8 @@ static void explain_sequence_naks(struct strbuf *t, const struct slow_direction 
     }
     strbuf_addf(t, ", and ");
     strbuf_add_addr(t, w->its->addr);
-    strbuf_addf(t, " asked for %s again", slow_is_lost(w) && w->gone == 1 ? "it" : "them");
+    strbuf_addf(t, " asked for the lost packet%s again",
+                slow_is_lost(w) && w->gone == 1 ? "" : "s");
 }
 
 void time_budget_explain(struct strbuf *t, const struct roce_conn_summary *sum, unsigned side,

@@ -214,9 +214,12 @@ static void print_story(struct page *page, const struct roce_conn_summary *sum)
     FILE *out = page->out;
     struct history_event events[HISTORY_EVENTS];
     unsigned cnt = r->history ? event_history_of(r->history, sum->facts.conn_index, events) : 0;
+    /* The failure is older than all kept events, because the QPs were used for long after it. */
+    bool old = cnt && sum->facts.end_frame && sum->facts.end_frame < events[0].first_frame;
     char buf[LINE_LEN];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
 
+    cnt = old ? 0 : cnt;
     strbuf_addf(&t, "  #%u ", sum->facts.conn_index);
     check_conn_title(&t, sum);
     fprintf(out, "%s:\n", buf);
@@ -252,12 +255,16 @@ static void print_story(struct page *page, const struct roce_conn_summary *sum)
         (sum->facts.end == ROCE_END_UNANSWERED || sum->facts.end == ROCE_END_RETRY_EXHAUSTED))
         fprintf(out, "     another possible cause: the ICRCs are wrong on the wire, as in this "
                      "capture, and the peer drops every packet\n");
-    if (cnt) {
+    if (cnt || old) {
         const struct scope scope = scope_of(page, &sum->facts);
 
         t = strbuf_of(buf, sizeof(buf));
-        strbuf_addf(&t, "frame.number in {%u..%u}", events[0].first_frame,
-                    events[cnt - 1].last_frame);
+        if (old)
+            strbuf_addf(&t, "frame.number <= %u && roce.bth.psn == %u", sum->facts.end_frame,
+                        sum->facts.end_psn);
+        else
+            strbuf_addf(&t, "frame.number in {%u..%u}", events[0].first_frame,
+                        events[cnt - 1].last_frame);
         filter_text_print(out, scope.text, buf);
     }
 }

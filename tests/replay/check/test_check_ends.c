@@ -58,6 +58,34 @@ static void rnr_naks_of_a_full_transmit_queue_are_possible_with_migreq_0(void)
     }
 }
 
+/* After a request got no response, the QPs carry other requests for a long time. Their packets are
+ * not those of the failure. */
+static void packets_after_a_failure_are_not_shown_as_its_cause(void)
+{
+    struct flowgen g;
+    struct roce_pkt p;
+    struct checkrun r;
+
+    flowgen_init(&g);
+    p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 8);
+    for (unsigned i = 0; i < 8; i++) {
+        flowgen_put(&g, 0, &p);
+        flowgen_wait(&g, 10000000);
+    }
+    flowgen_silence(&g, SILENCE_NS);
+    for (unsigned i = 0; i < 12; i++) {
+        p = flowgen_req(&g, 1, i % 2 ? ROCE_OP_RC_WRITE_ONLY : ROCE_OP_RC_SEND_ONLY, 8);
+        flowgen_put(&g, 1, &p);
+        flowgen_ack(&g, 0, p.bth.psn, ROCE_SYNDROME_ACK);
+    }
+    checkrun_write_flow("later.pcap", &g);
+    r = checkrun("check $T/later.pcap");
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "transmitted 8 times, last in frame 8"));
+    CU_ASSERT_PTR_NULL(strstr(r.out, "WRITE Only"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "frame.number <= 8 && roce.bth.psn == "));
+    checkrun_free(&r);
+}
+
 static struct checkrun stuck(unsigned cnt, uint8_t syndrome, uint32_t len)
 {
     return stuck_at(ROCE_OP_RC_SEND_ONLY, cnt, syndrome, len, false);
@@ -350,6 +378,7 @@ static void rejection_by_the_active_side_is_described(void)
 }
 
 SUITE("replay.check_ends", TEST(rnr_naks_of_a_full_transmit_queue_are_possible_with_migreq_0),
+      TEST(packets_after_a_failure_are_not_shown_as_its_cause),
       TEST(rnr_naks_by_page_faults_are_reported), TEST(end_of_a_failed_requester_is_reported),
       TEST(altered_retransmission_is_the_cause_of_a_nak),
       TEST(unanswered_request_is_reported_as_stuck), TEST(unanswered_cm_request_is_reported),

@@ -253,16 +253,36 @@ static void align_clocks(struct two_points *all)
 /* ---- results of a direction --------------------------------------------------------------------
  */
 
-/* Returns whether the packet passed the other point while the capture there was running. Without a
- * common packet in its direction, its delay is unknown and assumed to be 0. */
-static bool is_during(const struct two_points *all, const struct point_packet *p, unsigned which)
+/* Finds the first and the last packet of a direction that both captures have. */
+static void find_common(struct two_points *all, unsigned which, uint32_t dir)
 {
+    struct point_direction *d = &all->dir[dir];
+    bool found = false;
+
+    for (uint32_t i = 0; i < d->cnt[which]; i++) {
+        if (packet_of(all, which, dir, i)->mate == NO_MATE)
+            continue;
+        if (!found)
+            d->first_common[which] = i;
+        d->last_common[which] = i;
+        found = true;
+    }
+}
+
+/* Returns whether packet `i` of a direction passed the other point while the capture there was
+ * running: it was captured between two packets that both captures have, or its time shows this.
+ * Without a common packet in its direction, its delay is unknown and assumed to be 0. */
+static bool is_during(const struct two_points *all, unsigned which, uint32_t dir, uint32_t i)
+{
+    const struct point_packet *p = packet_of(all, which, dir, i);
     const struct point_capture *other = &all->at[!which];
-    const struct point_direction *d = &all->dir[p->dir];
+    const struct point_direction *d = &all->dir[dir];
     int64_t least = d->matched ? d->least : all->ahead, most = d->matched ? d->most : all->ahead;
     int64_t early = (int64_t)p->time + (which == 0 ? least : -most);
     int64_t late = (int64_t)p->time + (which == 0 ? most : -least);
 
+    if (i > d->first_common[which] && i < d->last_common[which])
+        return true;
     return early >= (int64_t)other->first_time && late <= (int64_t)other->last_time;
 }
 
@@ -345,7 +365,7 @@ static struct point_result compare_direction(const struct two_points *all, uint3
 
         if (p->mate != NO_MATE) {
             r.damaged += !p->damaged && all->at[second].packet[p->mate].damaged;
-        } else if (!is_during(all, p, first)) {
+        } else if (!is_during(all, first, dir, i)) {
             r.outside++;
         } else {
             if (r.lost < FRAMES_LISTED)
@@ -358,7 +378,7 @@ static struct point_result compare_direction(const struct two_points *all, uint3
     for (uint32_t i = 0; i < d->cnt[second]; i++) {
         const struct point_packet *p = packet_of(all, second, dir, i);
 
-        if (p->mate == NO_MATE && (!d->matched || is_during(all, p, second)))
+        if (p->mate == NO_MATE && (!d->matched || is_during(all, second, dir, i)))
             r.only_second++;
         else if (p->mate == NO_MATE)
             r.outside_first++;
@@ -389,8 +409,11 @@ int two_points_compare(struct two_points *all, const char *const name[2], struct
             any |= all->dir[i].matched;
         if (any)
             match_packets(all, a, b, true);
-        for (uint32_t i = 0; i < all->index.cnt && any; i++)
+        for (uint32_t i = 0; i < all->index.cnt && any; i++) {
             all->dir[i].result.reordered = mark_disorder(all, i);
+            find_common(all, 0, i);
+            find_common(all, 1, i);
+        }
         mark_again(a, all->at[0].cnt);
         mark_again(b, all->at[1].cnt);
         for (uint32_t i = 0; i < all->index.cnt && any; i++)

@@ -87,7 +87,9 @@ struct point_direction {
     struct point_losses losses[2]; /* [0]: inferred from capture a, [1]: from b */
     uint32_t begin[2];             /* index of the first packet in point_capture.by_dir */
     uint32_t cnt[2];               /* number of packets in each capture */
-    struct point_result result;    /* set by two_points_compare() */
+    /* The first and the last packet that both captures have, in the order of each capture. */
+    uint32_t first_common[2], last_common[2];
+    struct point_result result; /* set by two_points_compare() */
 };
 
 struct two_points {

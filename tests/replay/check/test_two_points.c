@@ -71,6 +71,21 @@ static void losses_between_the_points_are_found(void)
     expect(words, sizeof(words) / sizeof(words[0]));
 }
 
+/* The last request needs half a second. The other packets are compared nevertheless: frame 3 passed
+ * the points between packets that both captures have. */
+static void one_great_delay_hides_no_loss(void)
+{
+    static const char *const words[] = {
+        "     1 lost, 0 damaged, 0 reordered between a and b; ",
+        "     lost between: frame 3 of a\n",
+    };
+
+    CHECKRUN_EXPECT("cp " SEEN " $T/a.pcapng; $R edit -q --impair " B_LATER
+                    " --impair drop@frame=3 --impair delay=500ms@frame=17 " SEEN " $T/b.pcapng",
+                    0, "", "");
+    expect(words, sizeof(words) / sizeof(words[0]));
+}
+
 /* A request arrives at point b after the next one, and the responder sends a sequence NAK for it.
  * Nothing is lost behind point b. */
 static void late_request_is_not_lost(void)
@@ -219,9 +234,9 @@ static void captures_without_a_common_packet_are_an_error(void)
 }
 
 SUITE("replay.two_points", TEST(equal_captures_have_no_loss),
-      TEST(losses_between_the_points_are_found), TEST(late_request_is_not_lost),
-      TEST(packets_outside_the_other_capture_are_not_compared), TEST(json_has_the_figures),
-      TEST(retransmission_is_not_the_lost_packet), TEST(loss_of_the_last_packet_is_found),
-      TEST(packets_that_a_capture_missed_are_not_lost),
+      TEST(losses_between_the_points_are_found), TEST(one_great_delay_hides_no_loss),
+      TEST(late_request_is_not_lost), TEST(packets_outside_the_other_capture_are_not_compared),
+      TEST(json_has_the_figures), TEST(retransmission_is_not_the_lost_packet),
+      TEST(loss_of_the_last_packet_is_found), TEST(packets_that_a_capture_missed_are_not_lost),
       TEST(direction_that_a_capture_lacks_is_not_lost),
       TEST(captures_without_a_common_packet_are_an_error))

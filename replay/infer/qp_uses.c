@@ -21,7 +21,7 @@
 /* Limit of the packets that are added to supposed uses: PER_PACKET for each packet of the trace,
  * and some more. */
 #define PER_PACKET UINT64_C(16)
-#define EFFORT_MIN (UINT64_C(1) << 22)
+#define EFFORT_MIN (UINT64_C(1) << 18)
 
 /* Packets of one connection. */
 struct conn_packets {
@@ -80,14 +80,15 @@ static unsigned add_packet(struct search *s, struct supposed_use *use, uint32_t 
     return cost < 0 ? 0 : (unsigned)cost;
 }
 
-/* Returns the cost of the packets from `from` to before `to`, if a use begins at `from`. */
-static unsigned cost_of_start(struct search *s, uint32_t from, uint32_t to)
+/* Returns the cost of the packets from `from` to before `to`, if a use begins at `from`. Adds no
+ * packet after the cost exceeds `max`. */
+static unsigned cost_of_start(struct search *s, uint32_t from, uint32_t to, unsigned max)
 {
     struct supposed_use use;
     unsigned sum = 0;
 
     supposed_use_init(&use, s->trace, true);
-    for (uint32_t i = from; i < to && !s->no_memory; i++)
+    for (uint32_t i = from; i < to && sum <= max && !s->no_memory; i++)
         sum += add_packet(s, &use, i);
     supposed_use_free(&use);
     return sum;
@@ -120,7 +121,8 @@ static uint32_t find_start(struct search *s, uint32_t from, uint32_t odd, uint32
             break;
         for (uint32_t i = low; i < start; i++)
             sum += s->cost[i];
-        sum += cost_of_start(s, start, to);
+        if (sum <= least)
+            sum += cost_of_start(s, start, to, least - sum);
         tries[start > odd]++;
         if (sum > least || (best && sum == least)) /* of equal costs, choose the latest start */
             continue;

@@ -94,42 +94,51 @@ static unsigned cost_of_start(struct search *s, uint32_t from, uint32_t to, unsi
     return sum;
 }
 
+/* Returns the sum of the known costs of the packets from `from` to before `to`. */
+static unsigned cost_between(const struct search *s, uint32_t from, uint32_t to)
+{
+    unsigned sum = 0;
+
+    for (uint32_t i = from; i < to; i++)
+        sum += s->cost[i];
+    return sum;
+}
+
 /* Returns the packet with which a new use began, if the use that began at packet `from` does not
  * explain packet `odd`. The costs of the packets before `to` are known. Returns 0 if no new use
- * began up to `odd`. If the costs are lowest with a use that begins after `odd`, packet `odd` is a
- * single wrong one. A use without a response cannot be replayed, so no other use begins after it.
- */
+ * began up to `odd`. If the costs are lowest with a use that begins after `odd`, and the present
+ * use explains the packets in between, packet `odd` is a single wrong one. A use without a response
+ * cannot be replayed, so no other use begins after it. */
 static uint32_t find_start(struct search *s, uint32_t from, uint32_t odd, uint32_t to)
 {
-    uint32_t low = odd - from > BEFORE ? odd - BEFORE : from, best = 0;
-    unsigned one = 0, least;
-    unsigned tries[2] = {0, 0}; /* number of starts examined: up to `odd`, and after it */
+    uint32_t low = odd - from > BEFORE ? odd - BEFORE : from;
+    uint32_t best[2] = {0, 0};  /* best start up to `odd`, and after it */
+    unsigned tries[2] = {0, 0}; /* number of such starts examined */
+    unsigned one = cost_between(s, low, to), least[2];
 
-    for (uint32_t i = low; i < to; i++)
-        one += s->cost[i];
     if (one < GAIN_MIN)
         return 0;
-    least = one - GAIN_MIN;
+    least[0] = least[1] = one - GAIN_MIN;
     for (uint32_t n = s->start_cnt;
          n-- > 0 && s->start_cnt - n <= WINDOW && tries[0] < STARTS_MAX;) {
         uint32_t start = s->start[n % WINDOW];
-        unsigned sum = 0;
+        bool after = start > odd;
+        unsigned sum;
 
-        if (start > odd && tries[1] == STARTS_MAX)
+        if (after && tries[1] == STARTS_MAX)
             continue;
         if (start <= low || start <= s->answered || s->effort == 0)
             break;
-        for (uint32_t i = low; i < start; i++)
-            sum += s->cost[i];
-        if (sum <= least)
-            sum += cost_of_start(s, start, to, least - sum);
-        tries[start > odd]++;
-        if (sum > least || (best && sum == least)) /* of equal costs, choose the latest start */
-            continue;
-        least = sum;
-        best = start;
+        sum = cost_between(s, low, start);
+        if (sum <= least[after])
+            sum += cost_of_start(s, start, to, least[after] - sum);
+        tries[after]++;
+        if (sum > least[after] || (best[after] && sum == least[after]))
+            continue; /* of equal costs, choose the latest start */
+        least[after] = sum;
+        best[after] = start;
     }
-    return best <= odd ? best : 0;
+    return best[1] && least[1] < least[0] && cost_between(s, odd, best[1]) < GAIN_MIN ? 0 : best[0];
 }
 
 /* Records packet `i` if it may be the first request of a use: its PSN does not follow that of the

@@ -69,7 +69,7 @@ static bool needs_names(const struct check_conn *conn)
     return conn->sum.facts.paired && side[0].qpn != side[1].qpn &&
            memcmp(side[0].addr, side[1].addr, 16) == 0 &&
            (check_conn_failed(&conn->sum) || check_conn_stuck(&conn->sum) ||
-            check_conn_slow(&conn->sum));
+            check_conn_slow(&conn->sum) || check_conn_paused(&conn->sum));
 }
 
 void programs_find(const char *path, struct check_report *report)

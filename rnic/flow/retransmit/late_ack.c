@@ -3,6 +3,7 @@
 
 #include "flow/base/counters.h"
 #include "flow/base/report.h"
+#include "flow/retransmit/spurious.h"
 
 /* number of go-backs that together show late ACKs */
 #define LATE_MIN 3u
@@ -42,28 +43,6 @@ static void add_late(struct roce_late_acks *late, const struct roce_retx_summary
     late->sum.waited_ns += late->now.before.waited_ns;
 }
 
-/* Moves the late go-backs from the counters of timeouts to those of spurious timeouts. */
-static void move_late(struct roce_cold_counters *cold, uint64_t arrived)
-{
-    struct roce_retx_summary *from = &cold->retx[ROCE_CAUSE_TIMEOUT],
-                             *to = &cold->retx[ROCE_CAUSE_SPURIOUS], *late = &cold->late_acks.sum;
-
-    from->go_backs -= late->go_backs;
-    from->packets -= late->packets;
-    from->bytes -= late->bytes;
-    from->stalled_ns -= late->stalled_ns;
-    from->waited_ns -= late->waited_ns;
-    to->go_backs += late->go_backs;
-    to->packets += late->packets;
-    to->bytes += late->bytes;
-    to->stalled_ns += late->stalled_ns;
-    to->waited_ns += late->waited_ns;
-    cold->timeout_losses.acked -= late->go_backs;
-    if (arrived > cold->late_response_ns)
-        cold->late_response_ns = arrived;
-    *late = (struct roce_retx_summary){0};
-}
-
 void roce_late_ack_request(struct roce_ctx *ctx)
 {
     struct roce_req *req = &ctx->sender->req;
@@ -81,7 +60,9 @@ void roce_late_ack_request(struct roce_ctx *ctx)
     late->cnt++;
     if (late->cnt < LATE_MIN || again * MANY < ctx->sender->counts.packets)
         return;
-    move_late(cold, roce_since(late->now.sent, ctx->time));
+    roce_spurious_move(cold, &late->sum, roce_since(late->now.sent, ctx->time));
+    cold->timeout_losses.acked -= late->sum.go_backs;
+    late->sum = (struct roce_retx_summary){0};
     REPORT(ctx, SPURIOUS_TIMEOUT, "time since the request",
            roce_since(late->now.sent, late->now.time), roce_since(late->now.sent, ctx->time),
            late->now.frame, ROCE_VALUE_NS, ROCE_REL_AT_MOST);

@@ -647,12 +647,11 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
         REPORT(ctx, NAK_ONCE, "bth.psn", req->nxt, psn, before.trigger);
     if (cause == ROCE_CAUSE_SEQ_NAK) {
         roce_rsp_obey_nak(rsp, psn);
+        rsp->rnr = false;
     } else if (cause == ROCE_CAUSE_RNR_NAK || cause == ROCE_CAUSE_TIMEOUT) {
         roce_rsp_forget_naks(rsp);
-        rsp->nak = false;
+        rsp->nak = rsp->rnr = false;
     }
-    if (cause == ROCE_CAUSE_SEQ_NAK || cause == ROCE_CAUSE_RNR_NAK || cause == ROCE_CAUSE_TIMEOUT)
-        rsp->rnr = false;
 }
 
 /* Returns whether the current packet belongs to the latest go-back, although a packet that another

@@ -246,33 +246,44 @@ static bool lacks_requests(const struct roce_endpoint *requester)
     return cold->missing_psns || cold->missing_repeats || cold->unseen_acked;
 }
 
+void roce_spurious_move(struct roce_cold_counters *cold, const struct roce_retx_summary *part,
+                        uint64_t late)
+{
+    struct roce_retx_summary *from = &cold->retx[ROCE_CAUSE_TIMEOUT],
+                             *to = &cold->retx[ROCE_CAUSE_SPURIOUS];
+
+    from->go_backs -= part->go_backs;
+    from->packets -= part->packets;
+    from->bytes -= part->bytes;
+    from->stalled_ns -= part->stalled_ns;
+    from->waited_ns -= part->waited_ns;
+    to->go_backs += part->go_backs;
+    to->packets += part->packets;
+    to->bytes += part->bytes;
+    to->stalled_ns += part->stalled_ns;
+    to->waited_ns += part->waited_ns;
+    if (late > cold->late_response_ns)
+        cold->late_response_ns = late;
+}
+
 /* Moves a go-back from the counters of timeouts to those of spurious timeouts. */
 static void count_spurious(struct roce_ctx *ctx, struct roce_endpoint *requester,
                            const struct roce_timeout_watch *watch)
 {
     struct roce_cold_counters *cold = roce_cold(ctx->flow, requester);
-    struct roce_retx_summary *from = &cold->retx[ROCE_CAUSE_TIMEOUT],
-                             *to = &cold->retx[ROCE_CAUSE_SPURIOUS];
+    const struct roce_retx_summary part = {.go_backs = 1,
+                                           .packets = watch->packets,
+                                           .bytes = watch->bytes,
+                                           .stalled_ns = watch->stalled_ns,
+                                           .waited_ns = watch->waited_ns};
     struct roce_read_restarts *restarts = &cold->read_restarts;
-    uint64_t late = roce_since(watch->point[0].sent, watch->answered);
 
-    from->go_backs--;
-    from->packets -= watch->packets;
-    from->bytes -= watch->bytes;
-    from->stalled_ns -= watch->stalled_ns;
-    from->waited_ns -= watch->waited_ns;
-    to->go_backs++;
-    to->packets += watch->packets;
-    to->bytes += watch->bytes;
-    to->stalled_ns += watch->stalled_ns;
-    to->waited_ns += watch->waited_ns;
+    roce_spurious_move(cold, &part, roce_since(watch->point[0].sent, watch->answered));
     cold->timeout_losses.relost -= watch->relost;
     cold->timeout_losses.unanswered -= watch->unanswered;
     restarts->missing -= watch->restart;
     if (restarts->captured + restarts->missing == 0)
         restarts->frame = 0;
-    if (late > cold->late_response_ns)
-        cold->late_response_ns = late;
     if (requester->req.retx.frame == watch->frame)
         requester->req.retx.cause = ROCE_CAUSE_SPURIOUS;
 }

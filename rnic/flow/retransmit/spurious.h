@@ -50,6 +50,11 @@ void roce_spurious_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool counted)
  * that the response shows to be spurious, and counts it as such. */
 void roce_spurious_response(struct roce_ctx *ctx, struct roce_req *req);
 
+/* Moves `part` of the retransmissions after timeouts to those after spurious timeouts. `late` is
+ * the time from a request to its late response, ns. */
+void roce_spurious_move(struct roce_cold_counters *cold, const struct roce_retx_summary *part,
+                        uint64_t late);
+
 /* Notes that the go-back that begins with the current packet is counted in
  * roce_timeout_losses.unanswered. */
 void roce_spurious_note_unanswered(struct roce_ctx *ctx);

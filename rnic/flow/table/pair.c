@@ -75,7 +75,8 @@ static bool can_answer(struct roce_endpoint *cand, const struct roce_pkt *pkt,
     return true;
 }
 
-/* Returns the request of `cand` with the PSN of `pkt`, or NULL. */
+/* Returns the request of `cand` with the PSN of `pkt`, or NULL. Many candidates are asked in turn,
+ * so the search of roce_window_get(), which also changes a hint, is the last resort. */
 static const struct roce_sent_packet *sent_with(struct roce_endpoint *cand,
                                                 const struct roce_pkt *pkt)
 {
@@ -127,17 +128,9 @@ static bool msn_counts(const struct roce_endpoint *cand, const struct roce_pkt *
                                     pkt->op->pos == ROCE_POS_FIRST && pkt->aeth.msn + 1 == cum);
 }
 
-/* Returns whether a packet is an RNR NAK or another NAK. */
-static bool is_nak(const struct roce_pkt *pkt)
-{
-    return pkt->op->kind == ROCE_KIND_ACK && roce_pkt_has(pkt, ROCE_HDR_AETH) &&
-           roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK;
-}
-
 static bool is_rnr(const struct roce_pkt *pkt)
 {
-    return pkt->op->kind == ROCE_KIND_ACK && roce_pkt_has(pkt, ROCE_HDR_AETH) &&
-           roce_syndrome_kind(pkt->aeth.syndrome) == ROCE_SYN_RNR;
+    return roce_pkt_is_nak(pkt) && roce_syndrome_kind(pkt->aeth.syndrome) == ROCE_SYN_RNR;
 }
 
 void roce_pair_check_response(struct roce_ctx *ctx)
@@ -217,7 +210,7 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
                                                * `near`: the PSNs are near. */
     unsigned scan = 0, mates = 0;             /* `mates`: number of candidates with the same source
                                                * port */
-    bool ports, alone, nak = is_nak(ctx->pkt);
+    bool ports, alone, nak = roce_pkt_is_nak(ctx->pkt);
 
     for (struct roce_endpoint *cand = roce_pair_candidates(ctx->flow, side);
          cand && scan < SCAN_MAX; cand = cand->pair_next, scan++) {

@@ -23,8 +23,7 @@ struct page {
     FILE *out;
     const struct check_report *r;
     bool verbose;
-    const struct check_conn *conn; /* connection whose reasons are printed */
-    uint32_t findings_left;        /* number of finding groups that may still be printed */
+    uint32_t findings_left; /* number of finding groups that may still be printed */
 };
 
 static uint32_t limit_of(const struct page *page, uint32_t summary)
@@ -208,9 +207,10 @@ static void print_programs(struct page *page, const struct check_conn *conn)
     fputs(page->r->impaired[0] ? "; rnic-run --impair was active (see above)\n" : "\n", page->out);
 }
 
-static void print_story(struct page *page, const struct roce_conn_summary *sum)
+static void print_story(struct page *page, const struct check_conn *conn)
 {
     const struct check_report *r = page->r;
+    const struct roce_conn_summary *sum = &conn->sum;
     FILE *out = page->out;
     struct history_event events[HISTORY_EVENTS];
     unsigned cnt = r->history ? event_history_of(r->history, sum->facts.conn_index, events) : 0;
@@ -223,7 +223,7 @@ static void print_story(struct page *page, const struct roce_conn_summary *sum)
     strbuf_addf(&t, "  #%u ", sum->facts.conn_index);
     check_conn_title(&t, sum);
     fprintf(out, "%s:\n", buf);
-    print_programs(page, page->conn);
+    print_programs(page, conn);
     t = strbuf_of(buf, sizeof(buf));
     check_conn_reason(&t, sum);
     /* Prints each part of the reason on a separate line. Parts are separated by "; ". */
@@ -324,23 +324,24 @@ static void print_all_unanswered(struct page *page, uint32_t cnt)
                 page->verbose ? "" : " (-v)");
 }
 
-static void print_slow(struct page *page, const struct roce_conn_summary *sum)
+static void print_slow(struct page *page, const struct check_conn *conn)
 {
+    const struct roce_conn_summary *sum = &conn->sum;
     const struct scope scope = scope_of(page, &sum->facts);
     char buf[LINE_LEN];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
 
     check_conn_title(&t, sum);
     fprintf(page->out, "  #%u %s:\n", sum->facts.conn_index, buf);
-    print_programs(page, page->conn);
+    print_programs(page, conn);
     slow_causes_print(page->out, sum, scope.text);
 }
 
 /* Calls `print` for each connection for which `kind` returns true, up to a limit. `cnt` is the
  * number of all connections of this kind. */
 static void print_stories(struct page *page, bool (*kind)(const struct roce_conn_summary *),
-                          void (*print)(struct page *, const struct roce_conn_summary *),
-                          uint64_t cnt, const char *what)
+                          void (*print)(struct page *, const struct check_conn *), uint64_t cnt,
+                          const char *what)
 {
     const struct check_report *r = page->r;
     const uint32_t max = limit_of(page, SUMMARY_REASONS);
@@ -350,10 +351,7 @@ static void print_stories(struct page *page, bool (*kind)(const struct roce_conn
         if (kind(&r->conn[i].sum)) {
             if (r->conn[i].sum.facts.end != ROCE_END_REJECTED) /* print_rejections() prints
                                                                 * rejected connections */
-            {
-                page->conn = &r->conn[i];
-                print(page, &r->conn[i].sum);
-            }
+                print(page, &r->conn[i]);
             shown++;
         }
     if (cnt > shown)
@@ -363,8 +361,9 @@ static void print_stories(struct page *page, bool (*kind)(const struct roce_conn
 
 /* Prints how many messages each side of a UC connection lost. UC does not retransmit, so these
  * messages are never delivered. */
-static void print_lost(struct page *page, const struct roce_conn_summary *sum)
+static void print_lost(struct page *page, const struct check_conn *conn)
 {
+    const struct roce_conn_summary *sum = &conn->sum;
     const struct scope scope = scope_of(page, &sum->facts);
 
     for (unsigned i = 0; i < 2; i++) {
@@ -381,7 +380,7 @@ static void print_lost(struct page *page, const struct roce_conn_summary *sum)
         check_conn_title(&t, sum);
         fprintf(page->out, "  #%u %s:\n     %s %s%" PRIu64 " of %" PRIu64 " messages %s lost (",
                 sum->facts.conn_index, buf, check_text_arrow(i),
-                sum->side[!i].may_be_rxe ? "at least " : "", s->lost_messages,
+                check_side_loses_more(sum, i) ? "at least " : "", s->lost_messages,
                 whole + s->lost_messages, s->lost_messages == 1 ? "was" : "were");
         if (packets)
             fprintf(page->out, "%" PRIu64 " packet%s): UC does not retransmit\n", packets,
@@ -389,7 +388,7 @@ static void print_lost(struct page *page, const struct roce_conn_summary *sum)
         else
             fprintf(page->out, "packets out of order): a UC receiver drops a message whose packets "
                                "are out of order\n");
-        if (sum->side[!i].may_be_rxe) /* D10 */
+        if (check_side_loses_more(sum, i)) /* D10 */
             fprintf(page->out, "       the receiver may be Linux Soft-RoCE: if the last packet of "
                                "a message is lost, it also loses the next SEND, or every later "
                                "WRITE\n");
@@ -398,8 +397,9 @@ static void print_lost(struct page *page, const struct roce_conn_summary *sum)
 }
 
 /* Prints each side whose packets had ECN CE marks although the other side sent no CNP. */
-static void print_marked(struct page *page, const struct roce_conn_summary *sum)
+static void print_marked(struct page *page, const struct check_conn *conn)
 {
+    const struct roce_conn_summary *sum = &conn->sum;
     const struct scope scope = scope_of(page, &sum->facts);
 
     for (unsigned i = 0; i < 2; i++) {
@@ -423,8 +423,9 @@ static void print_marked(struct page *page, const struct roce_conn_summary *sum)
 }
 
 /* Prints each side that CNPs asked to slow down, and whose rate did not fall. */
-static void print_notified(struct page *page, const struct roce_conn_summary *sum)
+static void print_notified(struct page *page, const struct check_conn *conn)
 {
+    const struct roce_conn_summary *sum = &conn->sum;
     const struct scope scope = scope_of(page, &sum->facts);
 
     for (unsigned i = 0; i < 2; i++) {

@@ -22,10 +22,9 @@ bool check_conn_lossy(const struct roce_conn_summary *sum)
     return sum->side[0].lost_messages + sum->side[1].lost_messages > 0;
 }
 
-bool check_conn_loses_more(const struct roce_conn_summary *sum)
+bool check_side_loses_more(const struct roce_conn_summary *sum, unsigned side)
 {
-    return (sum->side[0].lost_messages && sum->side[1].may_be_rxe) ||
-           (sum->side[1].lost_messages && sum->side[0].may_be_rxe);
+    return sum->side[side].lost_messages && sum->side[!side].may_be_rxe;
 }
 
 bool check_side_alone(const struct roce_conn_facts *facts, const struct roce_endpoint_summary *its)

@@ -163,7 +163,9 @@ void headline_conn(struct strbuf *t, const struct roce_conn_summary *sum)
     } else if (check_conn_stuck(sum)) {
         strbuf_addf(t, "is stuck: %s", end_text(sum->facts.end));
     } else if (check_conn_lossy(sum)) {
-        strbuf_addf(t, check_conn_loses_more(sum) ? "lost at least " : "lost ");
+        strbuf_addf(t, check_side_loses_more(sum, 0) || check_side_loses_more(sum, 1)
+                           ? "lost at least "
+                           : "lost ");
         add_count(t, sum->side[0].lost_messages + sum->side[1].lost_messages, "message");
         strbuf_addf(t, " for good: its service (%s) never retransmits",
                     roce_svc_name(sum->facts.svc));

@@ -355,9 +355,8 @@ static void look_unexplained(struct strbuf *t, const struct slow_direction *w)
     strbuf_addf(t, " were not captured; compare with a capture at the other end");
 }
 
-_Static_assert(
-    ROCE_CAUSE_UNKNOWN == 6,
-    "the display filter for look_unexplained in causes[] contains the value of ROCE_CAUSE_UNKNOWN");
+_Static_assert(ROCE_CAUSE_UNKNOWN == 6,
+               "the display filter of slow_unexplained contains the value of ROCE_CAUSE_UNKNOWN");
 
 const struct slow_cause slow_unexplained = {
     is_unexplained, say_unexplained, look_unexplained, false,

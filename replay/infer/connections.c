@@ -48,11 +48,6 @@ struct finder {
     size_t group_cap;
 };
 
-static bool is_response(const struct trace_packet *p)
-{
-    return roce_opcode_is_response(roce_opcode(p->opcode));
-}
-
 /* ---- reading the trace with rnic/flow ----------------------------------------------------------
  */
 
@@ -207,7 +202,7 @@ static bool group_packet(struct finder *f, uint32_t idx)
     struct roce_flow_owner owner = f->owner[idx];
     size_t use = qp_uses_to(&f->uses, owner.conn_index, p->frame);
     bool self = owner.conn_index < f->trace->cnt && f->self[owner.conn_index];
-    bool response = is_response(p);
+    bool response = trace_is_response(p);
     struct group *sent = group_at(f, owner, owner.side, use);
     struct group *g;
 
@@ -275,7 +270,7 @@ static void pair_group(struct finder *f, uint32_t g, uint32_t flow)
     for (size_t i = 0; i < resp->cnt; i++) {
         uint32_t other = f->group_of[resp->pkt[i]];
 
-        if (!is_response(&f->trace->pkt[resp->pkt[i]]) ||
+        if (!trace_is_response(&f->trace->pkt[resp->pkt[i]]) ||
             (other != GROUP_NONE && f->group[other].requests))
             continue;
         f->group[g].resp_flow = flow;
@@ -464,7 +459,7 @@ static bool list_skipped(struct connections *connections, const struct finder *f
             continue; /* engine/dgram/dgram_stream.h describes the replay of UC and UD flows */
         for (size_t k = 0; k < flow->cnt; k++) {
             const struct trace_packet *p = &f->trace->pkt[flow->pkt[k]];
-            bool response = trace_acknowledged(flow->svc) && is_response(p);
+            bool response = trace_acknowledged(flow->svc) && trace_is_response(p);
 
             if (f->group_of[flow->pkt[k]] == GROUP_NONE && cnt[response]++ == 0)
                 first[response] = p->frame;

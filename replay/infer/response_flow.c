@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "infer/response_flow.h"
 
-static bool is_response(const struct trace_packet *p)
-{
-    return roce_opcode_is_response(roce_opcode(p->opcode));
-}
-
 bool response_flow_is_lone(const struct trace *trace, const struct trace_flow *flow)
 {
-    return flow->cnt == 1 && is_response(&trace->pkt[flow->pkt[0]]);
+    return flow->cnt == 1 && trace_is_response(&trace->pkt[flow->pkt[0]]);
 }
 
 /* Returns the only RC or XRC flow from one host to another, or KEYMAP_NONE if there is not exactly

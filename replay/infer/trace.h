@@ -161,6 +161,11 @@ static inline bool trace_draws_read_response(enum roce_kind kind)
     return kind == ROCE_KIND_READ || kind == ROCE_KIND_FLUSH || kind == ROCE_KIND_ATOMIC_WRITE;
 }
 
+static inline bool trace_is_response(const struct trace_packet *packet)
+{
+    return roce_opcode_is_response(roce_opcode(packet->opcode));
+}
+
 static inline const uint8_t *trace_payload(const struct trace_packet *packet)
 {
     return packet->data + packet->payload_off;

@@ -55,12 +55,14 @@ void suite_totals_of(struct suite_totals *totals, const struct job *jobs, size_t
     memset(totals, 0, sizeof(*totals));
     totals->captures = cnt;
     for (size_t i = 0; i < cnt; i++) {
+        size_t missing = missing_cnt(&jobs[i]);
+
         totals->directions += direction_cnt(&jobs[i]);
         totals->streams += stream_cnt(&jobs[i]);
         totals->exchanges += exchange_cnt(&jobs[i]);
         totals->cut += is_cut(&jobs[i]);
-        totals->missing += missing_cnt(&jobs[i]);
-        totals->lacking += missing_cnt(&jobs[i]) > 0;
+        totals->missing += missing;
+        totals->lacking += missing > 0;
         totals->outcome[jobs[i].outcome]++;
         totals->unexpected[jobs[i].outcome] += !job_as_expected(&jobs[i]);
     }

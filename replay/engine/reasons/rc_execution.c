@@ -213,8 +213,11 @@ static bool read_begins(struct execution *x, uint32_t event, const struct reques
         else if (starts ? at->rel == rel : at->rel < rel || (x->rxe && rel > e->rel)) /* D4 */
             requests++;
     }
-    if (!equal && !starts && reads_over(x, event, e) > responses)
-        responses = reads_over(x, event, e);
+    if (!equal && !starts) {
+        uint32_t over = reads_over(x, event, e);
+
+        responses = over > responses ? over : responses;
+    }
     return equal ? requests > 0 : requests > responses;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "replay_page.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include "check/check.h"
 #include "engine/base/diff.h"
@@ -81,25 +82,29 @@ static void add_lead(struct strbuf *t, const struct suite_totals *totals, const 
     }
 }
 
-/* Returns, for each `k` below 2 * cnt, the next job in the order of the page, or NULL: first those
- * with an unexpected result, then the others. */
-static const struct job *in_order(const struct job *jobs, size_t cnt, size_t k)
+/* Returns an array with the jobs in the order of the page: first those with an unexpected result,
+ * then the others. Returns NULL if out of memory. The caller frees the array. */
+static const struct job **list_in_order(const struct job *jobs, size_t cnt)
 {
-    const struct job *job = &jobs[k % cnt];
+    const struct job **order = malloc(cnt * sizeof(*order));
+    size_t n = 0;
 
-    return job_as_expected(job) == (k >= cnt) ? job : NULL;
+    for (int expected = 0; order && expected < 2; expected++)
+        for (size_t i = 0; i < cnt; i++)
+            if (job_as_expected(&jobs[i]) == expected)
+                order[n++] = &jobs[i];
+    return order;
 }
 
-static void write_results(FILE *out, const struct job *jobs, size_t cnt)
+static void write_results(FILE *out, const struct job *jobs, const struct job *const *order,
+                          size_t cnt)
 {
     results_begin(out, "Capture");
-    for (size_t k = 0; k < 2 * cnt; k++) {
-        const struct job *job = in_order(jobs, cnt, k);
+    for (size_t i = 0; i < cnt; i++) {
+        const struct job *job = order[i];
         char about[512];
         struct strbuf t = strbuf_of(about, sizeof(about));
 
-        if (!job)
-            continue;
         add_result(&t, job);
         results_row(out, outcome_name(job->outcome), job_as_expected(job), job->item->path, about,
                     job->outcome == OUTCOME_FAIL ? (size_t)(job - jobs) + 1 : 0);
@@ -175,10 +180,13 @@ int replay_page_write(FILE *out, const struct suite_totals *totals, const struct
 {
     char title[512], lead[1024];
     struct strbuf t = strbuf_of(lead, sizeof(lead));
+    const struct job **order = list_in_order(jobs, cnt);
     struct page page;
     unsigned graphs = 0;
     int rc = 0;
 
+    if (!order)
+        return error_set(error, "no memory for the page");
     add_lead(&t, totals, jobs, cnt);
     if (folder || cnt == 1)
         snprintf(title, sizeof(title), "%s", folder ? folder : jobs[0].item->path);
@@ -186,21 +194,16 @@ int replay_page_write(FILE *out, const struct suite_totals *totals, const struct
         snprintf(title, sizeof(title), "%zu captures", cnt);
     page_begin_results(&page, out, title, lead, suite_status(totals) == 0);
     if (cnt > 1)
-        write_results(out, jobs, cnt);
-    for (size_t k = 0; k < 2 * cnt; k++) {
-        const struct job *job = in_order(jobs, cnt, k);
-
-        if (job && job->outcome == OUTCOME_FAIL)
-            write_section(out, job, (size_t)(job - jobs) + 1);
-    }
-    for (size_t k = 0; k < 2 * cnt && rc == 0 && graphs < REPLAY_PAGE_GRAPHS; k++) {
-        const struct job *job = in_order(jobs, cnt, k);
-
-        if (!job || job->outcome != OUTCOME_FAIL || strcmp(job->item->path, "-") == 0)
-            continue;
-        rc = add_graphs(&page, job->item->path, narrow, error);
-        graphs++;
-    }
+        write_results(out, jobs, order, cnt);
+    for (size_t i = 0; i < cnt; i++)
+        if (order[i]->outcome == OUTCOME_FAIL)
+            write_section(out, order[i], (size_t)(order[i] - jobs) + 1);
+    for (size_t i = 0; i < cnt && rc == 0 && graphs < REPLAY_PAGE_GRAPHS; i++)
+        if (order[i]->outcome == OUTCOME_FAIL && strcmp(order[i]->item->path, "-") != 0) {
+            rc = add_graphs(&page, order[i]->item->path, narrow, error);
+            graphs++;
+        }
+    free(order);
     page_end(&page);
     return rc;
 }

@@ -80,20 +80,26 @@ static void messages_of_an_exchange_are_linked(void)
     }
 }
 
+/* Sets up the connection: frames 1 to 3. */
+static void set_up(struct flowgen *g)
+{
+    struct roce_cm_msg m = flowgen_cm_req(g);
+
+    flowgen_cm(g, 0, &m);
+    m = flowgen_cm_rep(g);
+    flowgen_cm(g, 1, &m);
+    put(g, 0, ROCE_CM_RTU);
+}
+
 /* A side sends its DREQ three times before the DREP. The summary has the number of transmissions
  * and the time until the DREP, and none of the DREQs after it. */
 static void transmissions_of_a_dreq_are_counted(void)
 {
     const struct roce_conn_summary *c = &v.conn[1];
-    struct roce_cm_msg m;
     struct flowgen g;
 
     flowgen_begin(&g);
-    m = flowgen_cm_req(&g);
-    flowgen_cm(&g, 0, &m);
-    m = flowgen_cm_rep(&g);
-    flowgen_cm(&g, 1, &m);
-    put(&g, 0, ROCE_CM_RTU);
+    set_up(&g);
     g.tid++;
     for (unsigned i = 0; i < 3; i++) {
         put(&g, 1, ROCE_CM_DREQ); /* frames 4 to 6 */
@@ -112,15 +118,10 @@ static void transmissions_of_a_dreq_are_counted(void)
 static void dreq_in_place_of_a_program_ends_the_connection_as_gone(void)
 {
     const struct roce_conn_summary *c = &v.conn[1];
-    struct roce_cm_msg m;
     struct flowgen g;
 
     flowgen_begin(&g);
-    m = flowgen_cm_req(&g);
-    flowgen_cm(&g, 0, &m);
-    m = flowgen_cm_rep(&g);
-    flowgen_cm(&g, 1, &m);
-    put(&g, 0, ROCE_CM_RTU);
+    set_up(&g);
     g.tid = (uint64_t)ROCE_CM_TID_GONE << 32 | 77;
     put(&g, 1, ROCE_CM_DREQ);
     put(&g, 0, ROCE_CM_DREP);

@@ -36,8 +36,8 @@ static const struct slow_cause *const causes[] = {
     &slow_unexplained,
 };
 
-/* Returns whether only the responses were captured, and so many of them are RNR NAKs that the
- * requester waited often. The capture does not show how long. */
+/* Returns whether only the responses were captured, and at least PACKETS_PERCENT of them are RNR
+ * NAKs. The requester waited after each one, but the capture does not show how long. */
 static bool is_refused(const struct slow_direction *w)
 {
     return !w->facts->paired && w->mine->packets == 0 && w->its->rnr_naks &&

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include "check/slow_direction.h"
 
-/* What a requester waited for, in the order of reports. */
+/* Causes of a requester's waits, in the order of reports. */
 enum wait_cause {
     WAIT_RESPONSE, /* responses to requests that it sent once */
     /* Each of the following waits ended with a retransmission. */

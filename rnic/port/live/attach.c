@@ -262,6 +262,7 @@ static struct rnic_live *new_live(const struct rnic_live_attr *attr, bool on_ifa
     live->udp_reserve.fd[0] = live->udp_reserve.fd[1] = -1;
     live->watch_fd = live->answer_fd = live->gsi_fd = live->gate.epoll_fd = -1;
     live->wake_fd = live->watchdog.event_fd = -1;
+    live->refresh_at = UINT64_MAX;
     live->watchdog.permitted = on_iface && live_rt_permitted();
     live_lock_init(live, &live->lock);
     live_lock_init(live, &live->small_lock);

@@ -5,6 +5,9 @@
 #include <string.h>
 #include "port/live/live_impl.h"
 
+/* time after which the poll thread repeats a request that failed, ns */
+#define AGAIN_NS 1000000000u
+
 /* Sets or clears a slot of the device's GID table. */
 static void set_slot(struct rnic_live *live, unsigned idx, const struct rnic_gid *gid)
 {
@@ -60,9 +63,18 @@ void live_refresh(struct rnic_live *live)
     struct rnic_iface *now = NULL;
     unsigned what = 0;
     size_t cnt;
+    int error;
 
-    if (rnic_iface_list(&list, &cnt, &why) != 0)
+    pthread_mutex_unlock(&live->lock);
+    error = rnic_iface_list(&list, &cnt, &why);
+    live_take_lock(live);
+    live->refresh_at = error ? rnic_live_now() + AGAIN_NS : UINT64_MAX;
+    if (error)
         return;
+    if (!live->attached) {
+        free(list);
+        return;
+    }
     for (size_t i = 0; i < cnt; i++)
         if (list[i].index == live->iface.index)
             now = &list[i];

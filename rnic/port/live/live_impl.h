@@ -146,6 +146,9 @@ struct rnic_live {
     int wake_fd;   /* event fd: wakes the poll thread */
     struct live_group group[RNIC_LIVE_GROUPS];
     struct neigh_cache neigh;
+    /* time at which the poll thread asks the kernel again for the state of the interface, ns;
+     * UINT64_MAX: only after a change */
+    uint64_t refresh_at;
 
     struct tx_batch tx;
     struct ack_policy ack;
@@ -179,7 +182,8 @@ void live_answer(struct rnic_live *live); /* Sends a description of this process
 void live_groups_join(struct rnic_live *live);
 void live_groups_leave(struct rnic_live *live);
 
-/* Reads the state of the interface and reports changes to the program (iface_change.c). Locked. */
+/* Reads the state of the interface and reports changes to the program (iface_change.c). Called with
+ * the lock; releases it during the request to the kernel. */
 void live_refresh(struct rnic_live *live);
 
 /* Returns whether the device is still attached at `now` (fds_closed.c). Locked. */

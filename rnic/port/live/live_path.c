@@ -87,7 +87,7 @@ static int choose_gid(const struct rnic_live *live, const uint8_t dgid[16], cons
 }
 
 /* Finds the MAC address of the local interface with address `gid`. Returns false if there is none.
- */
+ * Called without the lock. */
 static bool local_mac(const uint8_t gid[16], uint8_t mac[6])
 {
     struct rnic_iface *list;
@@ -235,7 +235,9 @@ int rnic_live_resolve(struct rnic_live *live, const uint8_t dgid[16], int sgid_i
         out->local = true;
         /* MAC address of the interface with the destination address; all zero for the loopback's
          * own address */
+        pthread_mutex_unlock(&live->lock);
         local_mac(dgid, out->dmac);
+        pthread_mutex_lock(&live->lock);
     } else if (rnic_gid_is_link_local(dgid) && sgid_idx >= 0 && !live_device_has(live, dgid) &&
                live->slot[sgid_idx].type == RNIC_GID_ROCE_V1) {
         /* RoCEv1 has no address resolution: the GID contains the MAC address (Annex A16). */

@@ -103,12 +103,14 @@ static unsigned wait_for(struct rnic_live *live, uint64_t until, uint64_t now)
     return found;
 }
 
-/* Handles ready descriptors other than the port's. Called with the lock. */
+/* Handles ready descriptors other than the port's. Called with the lock, which live_refresh()
+ * releases for a while. */
 static void handle_found(struct rnic_live *live, unsigned found)
 {
     if (found & FOUND_WAKE)
         rnic_event_fd_clear(live->wake_fd);
-    if (found & FOUND_WATCH && rnic_nl_drain(live->watch_fd))
+    if ((found & FOUND_WATCH && rnic_nl_drain(live->watch_fd)) ||
+        (live->refresh_at != UINT64_MAX && live->refresh_at <= rnic_live_now()))
         live_refresh(live);
     if (found & FOUND_ANSWER)
         live_answer(live);
@@ -176,6 +178,8 @@ static bool sleep_locked(struct rnic_live *live, uint64_t now)
 
     live_gate_set(live);
     until = live_deadline(live);
+    if (live->refresh_at < until)
+        until = live->refresh_at;
     if (open && !live_polled_lately(live, now))
         live_keep_away(live, -1);
     if (!open) /* while the gate is shut, the polling program expires the timers */

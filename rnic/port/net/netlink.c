@@ -73,7 +73,7 @@ int rnic_nl_ask(struct rnic_nl_request *request, rnic_nl_fn *fn, void *user)
 
 int rnic_nl_ask_protocol(int protocol, struct rnic_nl_request *request, rnic_nl_fn *fn, void *user)
 {
-    static const struct timeval patience = {.tv_sec = 5};
+    static const struct timeval patience = {.tv_sec = 1};
     union {
         struct nlmsghdr align;
         uint8_t bytes[ANSWER_MAX];
@@ -92,7 +92,10 @@ int rnic_nl_ask_protocol(int protocol, struct rnic_nl_request *request, rnic_nl_
 
         if (len < 0 && errno == EINTR)
             continue;
-        result = len < 0 ? -errno : walk_answer(answer.bytes, (size_t)len, fn, user, &changed);
+        if (len < 0)
+            result = errno == EAGAIN ? -ETIMEDOUT : -errno;
+        else
+            result = walk_answer(answer.bytes, (size_t)len, fn, user, &changed);
     }
     close(fd);
     if (result > 0 && changed)

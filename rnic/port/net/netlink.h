@@ -26,9 +26,10 @@ void rnic_nl_begin(struct rnic_nl_request *request, uint16_t type, uint16_t flag
                    const void *header, size_t size);
 void rnic_nl_put(struct rnic_nl_request *request, uint16_t attr, const void *value, size_t size);
 
-/* Sends the request and calls `fn` for each message of the answer. Returns 0, -EAGAIN, or the
- * negative errno from the kernel or from a socket call. -EAGAIN means that a list changed during
- * the request: entries may be missing or duplicated, so the caller asks again. */
+/* Sends the request and calls `fn` for each message of the answer. Returns 0, or the negative errno
+ * from the kernel or from a socket call. -EAGAIN means that a list changed during the request:
+ * entries may be missing or duplicated, so the caller asks again. -ETIMEDOUT means that the kernel
+ * sent nothing for a second. */
 int rnic_nl_ask(struct rnic_nl_request *request, rnic_nl_fn *fn, void *user);
 
 /* As rnic_nl_ask(), for another protocol than NETLINK_ROUTE. */

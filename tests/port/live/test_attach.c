@@ -5,6 +5,7 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "port/live/live.h"
 #include "port/netns.h"
 #include "support/port_mem.h"
@@ -333,6 +335,76 @@ static void interface_changes_are_reported(void)
     CU_ASSERT(netns_sh("ip link del g0"));
     CU_ASSERT(changed_to(RNIC_CHANGE_GONE | RNIC_CHANGE_LINK_DOWN));
     rnic_live_close(live);
+}
+
+/* Kernel that drops the next netlink requests. The sender of each waits until the test releases it,
+ * or for 10 s. */
+static atomic_int dropped_next; /* number of requests that the kernel will drop */
+static atomic_uint waiting;     /* number of senders that wait */
+static sem_t released;
+
+ssize_t __real_send(int fd, const void *data, size_t len, int flags);
+ssize_t __wrap_send(int fd, const void *data, size_t len, int flags);
+
+ssize_t __wrap_send(int fd, const void *data, size_t len, int flags)
+{
+    const struct timespec end = rnic_time_after(10000000000u);
+    int domain = AF_UNSPEC;
+    socklen_t size = sizeof(domain);
+
+    getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size);
+    if (domain != AF_NETLINK || atomic_fetch_sub(&dropped_next, 1) <= 0)
+        return __real_send(fd, data, len, flags);
+    atomic_fetch_add(&waiting, 1);
+    sem_clockwait(&released, CLOCK_MONOTONIC, &end);
+    atomic_fetch_sub(&waiting, 1);
+    return (ssize_t)len;
+}
+
+/* The device works while the kernel does not answer the request for the changed interface, and
+ * repeats the request later. */
+static void silent_kernel_does_not_stop_the_device(void)
+{
+    struct rnic_live_attr attr = {.iface = "s0", .changed = on_changed, .ring = 1u << 20};
+    struct rnic_iface iface;
+    struct rnic_live *live;
+    struct error why;
+
+    CU_ASSERT_FATAL(netns_sh("ip link add s0 type veth peer name s1 && ip link set s1 up && "
+                             "ip link set s0 addrgenmode none && ip link set s0 up && "
+                             "ip addr add 192.0.2.40/24 dev s0"));
+    CU_ASSERT_FATAL(rnic_live_open(&attr, &live, &why) == 0);
+    nap(50);
+    CU_ASSERT_FATAL(sem_init(&released, 0, 0) == 0);
+    __atomic_store_n(&changes, 0, __ATOMIC_SEQ_CST);
+    atomic_store(&dropped_next, 1);
+    CU_ASSERT(netns_sh("ip link set s0 mtu 4300"));
+    for (unsigned i = 0; i < 2000 && atomic_load(&waiting) == 0; i++)
+        nap(10);
+    rnic_live_lock(live);
+    EXPECT_EQ(atomic_load(&waiting), 1);
+    rnic_live_unlock(live);
+    sem_post(&released);
+    CU_ASSERT(changed_to(RNIC_CHANGE_MTU));
+    rnic_live_iface(live, &iface);
+    EXPECT_EQ(iface.path_mtu, 4096);
+    rnic_live_close(live);
+    sem_destroy(&released);
+}
+
+/* A list that fails because the kernel does not answer is not requested again at once, as one that
+ * changed is. */
+static void silent_kernel_is_asked_once(void)
+{
+    struct rnic_iface *list;
+    struct error why;
+    size_t cnt;
+
+    CU_ASSERT_FATAL(sem_init(&released, 0, 1) == 0);
+    atomic_store(&dropped_next, 1);
+    EXPECT_EQ(rnic_iface_list(&list, &cnt, &why), -ETIMEDOUT);
+    free(list);
+    sem_destroy(&released);
 }
 
 /* ---- multicast groups ------------------------------------------------------------------------ */
@@ -709,6 +781,8 @@ int main(int argc, char **argv)
         TEST(nic_accepts_only_joined_groups),
         TEST(path_has_route_and_neighbour_of_the_kernel),
         TEST(interface_changes_are_reported),
+        TEST(silent_kernel_does_not_stop_the_device),
+        TEST(silent_kernel_is_asked_once),
         TEST(one_process_owns_qp1),
         TEST(fork_keeps_apart),
         TEST(devices_converse_over_memory_ports),

@@ -85,6 +85,7 @@ class Engine:
         self.costs = {}  # by method of measuring: cost of an empty input, of a unit and of a connection
         self.rss = 0
         self.byte = 0  # memory for each byte by which units are longer than ordinary ones
+        self.counted = {}  # number of connections of the last capture
 
     def sure(self):
         """Returns the method whose count decides: CPU seconds for tshark, instructions for all others."""
@@ -103,7 +104,15 @@ class Engine:
         return path, number
 
     def connections(self, path):
-        """Returns the number of connections and connection requests in a capture."""
+        """Returns the number of connections and connection requests in a capture, which has another count later only
+        if it was written again."""
+        status = os.stat(path)
+        version = (path, status.st_mtime_ns, status.st_size)
+        if version not in self.counted:
+            self.counted = {version: self.count_connections(path)}
+        return self.counted[version]
+
+    def count_connections(self, path):
         done = subprocess.run([self.rocedrill, "check", "-q", "--json", "-", path], stdout=subprocess.PIPE, text=True,
                               check=False)
         summary = json.loads(next(line for line in done.stdout.splitlines() if line.startswith('{"type":"summary"')))

@@ -487,6 +487,16 @@ static void print_failures(struct page *page)
 /* ---- list of connections -----------------------------------------------------------------------
  */
 
+/* Returns whether a connection number is not in use: two directions that had different numbers are
+ * one connection, with the number of the direction that was captured first. */
+static bool numbers_are_missing(const struct check_report *r)
+{
+    for (uint32_t i = 0; i < r->conn_cnt; i++)
+        if (r->conn[i].sum.facts.conn_index >= r->ended)
+            return !r->narrow || !r->narrow->any;
+    return false;
+}
+
 static void print_conns(struct page *page)
 {
     const struct check_report *r = page->r;
@@ -495,7 +505,10 @@ static void print_conns(struct page *page)
 
     if (r->conn_cnt == 0)
         return;
-    fprintf(page->out, "connections:\n");
+    fprintf(page->out, "connections%s:\n",
+            numbers_are_missing(r)
+                ? " (a missing number is the other direction of a listed connection)"
+                : "");
     for (; shown < r->conn_cnt && shown < max; shown++)
         check_text_conn(page->out, &r->conn[shown], page->verbose);
     if (r->ended > shown)

@@ -221,7 +221,7 @@ static void add_refused(struct strbuf *t, const struct roce_conn_summary *sum)
 static void add_refused_for_now(struct strbuf *t, const struct roce_conn_summary *sum)
 {
     add_end(t, &sum->side[!(sum->facts.end_side & 1)]);
-    strbuf_addf(t, sum->facts.end_paged ? " delayed " : " had no receive WQE for ");
+    strbuf_addf(t, sum->facts.end_paged ? " delayed " : " had no receive buffer for ");
     add_request(t, sum);
     strbuf_addf(t, "%s: RNR NAK, the last one in frame %u",
                 sum->facts.end_paged ? ", which needs no receive" : "", sum->facts.end_frame);

@@ -92,12 +92,9 @@ static void add_slow(struct strbuf *t, const struct roce_conn_summary *sum)
     uint64_t damaged = sum->side[0].bad_icrc + sum->side[1].bad_icrc;
     const struct roce_cnp_summary *a = &sum->side[0].cnp, *b = &sum->side[1].cnp,
                                   *cnp = b->before.cnt > a->before.cnt ? b : a;
-    unsigned most = 0;
 
-    for (unsigned i = 0; i < cnt; i++) {
+    for (unsigned i = 0; i < cnt; i++)
         waited += wait[i].ns;
-        most = wait[i].ns > wait[most].ns ? i : most;
-    }
     if (slow_setup_ns(sum) > waited) {
         strbuf_add_addr(t, sum->side[!sum->facts.cm.active_side].addr);
         strbuf_addf(t, " accepted it only ");
@@ -111,7 +108,7 @@ static void add_slow(struct strbuf *t, const struct roce_conn_summary *sum)
         strbuf_addf(t, " of its ");
         strbuf_add_duration(t, ns);
         strbuf_addf(t, " waiting, %sbecause ", cnt > 1 ? "mostly " : "");
-        time_budget_explain(t, sum, side, wait[most].cause);
+        time_budget_explain(t, sum, side, wait[0].cause);
     } else if (repeated_cnt(sum)) {
         add_count(t, repeated_cnt(sum), "packet");
         strbuf_addf(t, " of %" PRIu64 " had to be sent again",

@@ -87,8 +87,10 @@ static void look_lost(struct strbuf *t, const struct slow_direction *w)
         strbuf_add_addr(t, w->mine->addr);
         strbuf_addf(t, " retransmitted ");
         strbuf_add_duration(t, w->mine->retx[ROCE_CAUSE_SEQ_NAK].waited_ns / w->naks);
-        strbuf_addf(t, " after a sequence NAK on average: its RNIC is slow (a busy software RNIC), "
-                       "or the NAK was lost between the capture point and ");
+        strbuf_addf(t,
+                    " after %s: its RNIC is slow (a busy software RNIC), or the NAK was lost "
+                    "between the capture point and ",
+                    w->naks == 1 ? "the sequence NAK" : "a sequence NAK on average");
         strbuf_add_addr(t, w->mine->addr);
         strbuf_addf(t, ", which then waited for its ACK timeout");
     }
@@ -208,8 +210,7 @@ static void say_late(struct strbuf *t, const struct slow_direction *w)
     if (slow_is_one_sided(w))
         strbuf_addf(t, "the requester paused %" PRIu64 "×", slow_go_backs(w, ROCE_CAUSE_TIMEOUT));
     else
-        strbuf_addf(t, "the %s expired %" PRIu64 "×",
-                    w->mine->adaptive ? "retransmission timer" : "ACK timeout",
+        strbuf_addf(t, "the ACK timeout expired %" PRIu64 "×",
                     slow_go_backs(w, ROCE_CAUSE_TIMEOUT));
     if (!slow_is_spurious(w)) { /* otherwise look_spurious() appends the waits, together with those
                                  * of spurious timeouts */

@@ -101,6 +101,18 @@ static void add_main_cause(struct strbuf *t, const struct slow_direction *w, uin
     }
 }
 
+/* Appends how many packets sequence NAKs asked for, and how many the requester retransmitted only
+ * because they followed. Appends nothing if there are other retransmissions, or missing ones. */
+static void add_followers(struct strbuf *t, const struct slow_direction *w, uint64_t again)
+{
+    const struct roce_retx_summary *r = &w->mine->retx[ROCE_CAUSE_SEQ_NAK];
+
+    if (r->packets != again || r->go_backs == again || w->mine->missing_repeats)
+        return;
+    strbuf_addf(t, ", %" PRIu64 " that %s asked for and %" PRIu64 " that followed", r->go_backs,
+                r->go_backs == 1 ? "it" : "these", again - r->go_backs);
+}
+
 /* Prints which percentage of the packets and of the payload the requester retransmitted. */
 static void print_retransmitted(FILE *out, const struct slow_direction *w, const char *arrow)
 {
@@ -115,6 +127,7 @@ static void print_retransmitted(FILE *out, const struct slow_direction *w, const
     strbuf_add_percent(&t, all.packets, w->mine->packets);
     strbuf_addf(&t, ") %s retransmitted", all.packets == 1 ? "was" : "were");
     add_main_cause(&t, w, all.packets);
+    add_followers(&t, w, all.packets);
     if (all.bytes) {
         strbuf_addf(&t, ": ");
         strbuf_add_size(&t, (double)all.bytes);

@@ -11,18 +11,16 @@ static const struct {
     const char *id, *what, *label;
 } waits[WAIT_CAUSES] = {
     [WAIT_RESPONSE] = {ROCE_CAUSE_NONE, "response", "slow responses", "slow responses"},
-    [WAIT_TIMEOUT] = {ROCE_CAUSE_TIMEOUT, "timeout", "retransmission timeouts",
-                      "retransmission timeouts"},
+    [WAIT_TIMEOUT] = {ROCE_CAUSE_TIMEOUT, "timeout", "ACK timeouts", "ACK timeouts"},
     [WAIT_SPURIOUS] = {ROCE_CAUSE_SPURIOUS, "spurious_timeout", "late responses", "late responses"},
     [WAIT_READ_GAP] = {ROCE_CAUSE_READ_GAP, "read_gap", "READ data", "lost READ data"},
-    [WAIT_RNR_NAK] = {ROCE_CAUSE_RNR_NAK, "rnr_nak", "receive WQEs (RNR NAK)",
-                      "receiver not ready (RNR NAK)"},
+    [WAIT_RNR_NAK] = {ROCE_CAUSE_RNR_NAK, "rnr_nak", "RNR NAKs", "receiver not ready (RNR NAK)"},
     [WAIT_SEQ_NAK] = {ROCE_CAUSE_SEQ_NAK, "sequence_nak", "sequence NAKs",
                       "lost packets (sequence NAK)"},
     [WAIT_UNKNOWN] = {ROCE_CAUSE_UNKNOWN, "unknown", "a reason that the capture does not show",
                       "unknown reason"},
     [WAIT_CREDIT] = {ROCE_CAUSE_NONE, "credit", "credits of the receiver",
-                     "receiver not ready (no credits)"},
+                     "no receive buffer (no credits)"},
     [WAIT_SETUP] = {ROCE_CAUSE_NONE, "setup", "the connection setup", "connection setup"},
     [WAIT_SILENCE] = {ROCE_CAUSE_NONE, "silence", "new requests", "no new requests"},
 };
@@ -56,12 +54,32 @@ static uint64_t all_waited_ns(const struct slow_direction *w)
     return all;
 }
 
+/* Stores the waits of a direction, the longest first, and returns their number. */
+static unsigned list_waits(const struct slow_direction *w, struct wait_part wait[WAIT_CAUSES])
+{
+    unsigned cnt = 0;
+
+    for (unsigned i = 0; i < WAIT_CAUSES; i++) {
+        uint64_t ns = waited_ns(w, i);
+        unsigned at = cnt;
+
+        if (ns == 0)
+            continue;
+        for (; at > 0 && wait[at - 1].ns < ns; at--)
+            wait[at] = wait[at - 1];
+        wait[at] = (struct wait_part){waits[i].id, waits[wait_words(w, i)].label, i, ns};
+        cnt++;
+    }
+    return cnt;
+}
+
 void time_budget_print(FILE *out, const struct slow_direction *w, const char *arrow)
 {
+    struct wait_part wait[WAIT_CAUSES];
+    unsigned cnt = list_waits(w, wait);
     uint64_t all = all_waited_ns(w);
     char buf[LINE_LEN];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
-    const char *sep = ": ";
 
     if (all * 100 < w->ns || w->ns == 0)
         return;
@@ -70,15 +88,10 @@ void time_budget_print(FILE *out, const struct slow_direction *w, const char *ar
     strbuf_addf(&t, " of the connection's ");
     strbuf_add_duration(&t, w->ns);
     strbuf_addf(&t, " was spent waiting");
-    for (unsigned i = 0; i < WAIT_CAUSES; i++) {
-        uint64_t ns = waited_ns(w, i);
-
-        if (ns == 0)
-            continue;
-        strbuf_addf(&t, "%s", sep);
-        strbuf_add_duration(&t, ns);
-        strbuf_addf(&t, " for %s", waits[wait_words(w, i)].what);
-        sep = ", ";
+    for (unsigned i = 0; i < cnt; i++) {
+        strbuf_addf(&t, "%s", i ? ", " : ": ");
+        strbuf_add_duration(&t, wait[i].ns);
+        strbuf_addf(&t, " for %s", waits[wait_words(w, wait[i].cause)].what);
     }
     fprintf(out, "%s\n", buf);
 }
@@ -94,22 +107,10 @@ unsigned time_budget_waits(const struct roce_conn_summary *sum, struct wait_part
                            unsigned *side)
 {
     struct slow_direction w;
-    unsigned cnt = 0;
 
     *side = side_waited_ns(sum, 1) > side_waited_ns(sum, 0);
     w = slow_direction_of(sum, *side);
-    for (unsigned i = 0; i < WAIT_CAUSES; i++) {
-        uint64_t ns = waited_ns(&w, i);
-        unsigned at = cnt;
-
-        if (ns == 0)
-            continue;
-        for (; at > 0 && wait[at - 1].ns < ns; at--)
-            wait[at] = wait[at - 1];
-        wait[at] = (struct wait_part){waits[i].id, waits[wait_words(&w, i)].label, i, ns};
-        cnt++;
-    }
-    return cnt;
+    return list_waits(&w, wait);
 }
 
 uint64_t time_budget_waited_ns(const struct roce_conn_summary *sum)
@@ -195,13 +196,14 @@ void time_budget_explain(struct strbuf *t, const struct roce_conn_summary *sum, 
                        : reads->late ? "data of a READ arrived out of order, and "
                                      : "a packet or its response was lost or late, and ");
         strbuf_add_addr(t, w.mine->addr);
-        strbuf_addf(t, " sent the request again only when its timer expired");
+        strbuf_addf(t, " sent the request again only when its ACK timeout expired");
         return;
     case WAIT_SPURIOUS:
         strbuf_add_addr(t, w.its->addr);
-        strbuf_addf(t, " or the path was so slow that the response came only after the timer of ");
+        strbuf_addf(
+            t, " or the path was so slow that the response came only after the ACK timeout of ");
         strbuf_add_addr(t, w.mine->addr);
-        strbuf_addf(t, " had expired; no request was lost");
+        strbuf_addf(t, "; no request was lost");
         return;
     default:
         strbuf_add_addr(t, w.mine->addr);

@@ -106,15 +106,15 @@ static void add_waited(struct strbuf *t, const struct slow_direction *w)
     strbuf_add_duration(t, w->mine->rnr_advertised_ns / cnt);
     strbuf_addf(t, "; the requester retransmitted ");
     strbuf_add_duration(t, w->mine->rnr_waited_ns / cnt);
-    strbuf_addf(t, " after it, and ");
+    strbuf_addf(t, " after the NAK, and ");
     strbuf_add_duration(t, w->mine->retx[ROCE_CAUSE_RNR_NAK].waited_ns / cnt);
-    strbuf_addf(t, " after its own previous packet");
+    strbuf_addf(t, " after its own previous packet, which is the wait that counts above");
 }
 
 static void say_unready(struct strbuf *t, const struct slow_direction *w)
 {
     strbuf_add_addr(t, w->its->addr);
-    strbuf_addf(t, " had no receive WQE %" PRIu64 "× (RNR NAK)",
+    strbuf_addf(t, " had no receive buffer %" PRIu64 "× (RNR NAK)",
                 w->its->rnr_naks - w->its->rnr_paged);
     add_waited(t, w);
 }
@@ -123,7 +123,7 @@ static void look_receives(struct strbuf *t, const struct slow_direction *w)
 {
     strbuf_addf(t, "on ");
     strbuf_add_addr(t, w->its->addr);
-    strbuf_addf(t, ", post receives earlier, or post more; ");
+    strbuf_addf(t, ", post receive buffers earlier, or post more; ");
 }
 
 static void look_unready(struct strbuf *t, const struct slow_direction *w)
@@ -144,9 +144,9 @@ static void say_without_credit(struct strbuf *t, const struct slow_direction *w)
 {
     const struct roce_spread *waits = &w->mine->credit_waits;
 
-    strbuf_addf(t,
-                "%" PRIu64 "× the ACKs granted no credit (no receive WQE): the requester waited ",
-                waits->cnt);
+    strbuf_addf(
+        t, "%" PRIu64 "× the ACKs granted no credit (no receive buffer): the requester waited ",
+        waits->cnt);
     strbuf_add_durations(t, waits->min, waits->max);
     strbuf_addf(t, " for an ACK with a credit");
 }
@@ -219,10 +219,9 @@ static void say_spurious(struct strbuf *t, const struct slow_direction *w)
     uint64_t packets = w->mine->retx[ROCE_CAUSE_SPURIOUS].packets;
 
     strbuf_addf(t,
-                "%" PRIu64 "× responses came after the %s: the requester retransmitted %" PRIu64
-                " packet%s without need, and no request was lost",
-                cnt, w->mine->adaptive ? "retransmission timer" : "ACK timeout", packets,
-                packets == 1 ? "" : "s");
+                "%" PRIu64 "× responses came after the ACK timeout: the requester retransmitted "
+                "%" PRIu64 " packet%s without need, and no request was lost",
+                cnt, packets, packets == 1 ? "" : "s");
 }
 
 static void look_spurious(struct strbuf *t, const struct slow_direction *w)
@@ -253,7 +252,7 @@ static void say_adaptive(struct strbuf *t, const struct slow_direction *w)
 {
     strbuf_addf(t, "adaptive retransmission: ");
     if (w->mine->early_timeouts) {
-        strbuf_addf(t, "%" PRIu64 "× the requester did not wait for the ACK timeout of ",
+        strbuf_addf(t, "%" PRIu64 "× the ACK timeout was shorter than the ",
                     w->mine->early_timeouts);
         strbuf_add_duration(t, roce_ack_timeout_ns(w->timeout_code));
         strbuf_addf(t, " that CM agreed on");

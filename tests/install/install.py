@@ -240,7 +240,7 @@ def use_library(place, prefix):
         if sum(1 for _ in source) > 60:
             wrong.append("the example of librnic-dev has more than 60 lines")
     if printed != {"frame 1: RC SEND Only to QP 0x000011\n"
-                   "frame 2: aeth.syndrome: the responder was not ready (RNR NAK): usually no receive was posted\n"
+                   "frame 2: aeth.syndrome: the responder was not ready (RNR NAK): usually no receive buffer was posted\n"
                    "frame 2: RC Acknowledge to QP 0x000022\n"}:
         wrong.append(f"the example of librnic-dev prints {printed}")
     include = prefix + "/include/librnic"

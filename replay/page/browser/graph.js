@@ -33,7 +33,7 @@ const RoceGraph = (function () {
         add(time - wait, time, CAUSES[s.cause] || OTHER_CAUSE, "sent again after " + D.duration(r.wait[i]));
         last.band = time;
       }
-      if (wait && s.class === "rnr nak") add(time, time + wait, ["rnr", "band: the pause that an RNR NAK asks for"], "not ready");
+      if (wait && s.class === "rnr nak") add(time, time + wait, ["rnr", "band: the pause that an RNR NAK asks for"], "RNR NAK: pause");
       const isAnswer = s.class === "ack" || s.class === "response";
       if (isAnswer && acked > last.acked && !last.again && time - last.packet >= 0.01) // seconds, LATE_RESPONSE_NS in rnic/flow/response.c
         add(last.packet, time, ["slow", "band: slow response"], "slow response: " + D.duration((time - last.packet) * 1e9));
@@ -439,7 +439,7 @@ const RoceGraph = (function () {
         ((r.psn[i] + r.psnBase[s.direction]) & 0xFFFFFF) + " in the packet; " + D.size(r.payload[i]));
       lines.push("at " + D.duration(r.time[i] * 1e9) + " from " + (s.side ? this.conn.b : this.conn.a).address);
       if (s.cause) lines.push("retransmitted after " + s.cause + (r.wait[i] ? ", " + D.duration(r.wait[i]) + " after it was sent before" : ""));
-      if (s.class === "rnr nak") lines.push("receiver not ready: wait " + D.duration(r.wait[i]));
+      if (s.class === "rnr nak") lines.push("asks for a pause of " + D.duration(r.wait[i]));
       if (s.syndrome && s.class === "nak") lines.push(s.syndrome);
       if (r.gap[i]) lines.push(D.count(r.gap[i], "packet") + " missing before it");
       if (s.marks & D.MARK.impliedNak) lines.push("a response before it was skipped (implied NAK)");

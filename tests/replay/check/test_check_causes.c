@@ -108,8 +108,9 @@ static void cause_of_a_slow_flow_is_reported(void)
         {"rc-reordering", {"packets arrived out of order", "several links"}},
         {"rc-corruption", {"packets were damaged", "wrong ICRC", "check links"}},
         {"rc-rnr-then-success",
-         {"had no receive WQE", "post receives",
-          "retransmitted 15.62 ms after it, and 15.79 ms after its own previous packet\n",
+         {"had no receive buffer", "post receive buffers",
+          "retransmitted 15.62 ms after the NAK, and 15.79 ms after its own previous packet, "
+          "which is the wait that counts above\n",
           "(67 %) were retransmitted after RNR NAKs: "}},
         {"rc-loss-acks",
          {"the ACK timeout expired", "the response was captured before the timeout: it was lost"}},
@@ -312,7 +313,7 @@ static void rnr_naks_in_a_capture_of_the_responses_are_reported(void)
 {
     static const char *const words[] = {
         "Connection #0 was slow: 192.0.2.2 had no receive buffer ready 4 times (RNR NAK).",
-        "192.0.2.2 had no receive WQE 4× (RNR NAK)",
+        "192.0.2.2 had no receive buffer 4× (RNR NAK)",
     };
     struct flowgen g;
     struct checkrun r;
@@ -380,7 +381,7 @@ static void waits_without_a_loss_are_reported(void)
 static void late_reaction_to_a_nak_has_two_possible_causes(void)
 {
     static const char words[] =
-        "192.0.2.1 retransmitted 5.02 ms after a sequence NAK on average: its RNIC is slow "
+        "192.0.2.1 retransmitted 5.02 ms after the sequence NAK: its RNIC is slow "
         "(a busy software RNIC), or the NAK was lost between the capture point and 192.0.2.1, "
         "which "
         "then waited for its ACK timeout";

@@ -28,15 +28,16 @@ static void headline_names_the_worst_trouble(void)
          "on 192.0.2.2 had no receive buffer ready, so 192.0.2.1 had to pause."},
         {"rc-loss-read-responses", "slow",
          "Connection #0 was slow: it spent 89 % of its 73.39 ms waiting, because data of a READ "
-         "was lost or late, and 192.0.2.1 sent the request again only when its timer expired."},
+         "was lost or late, and 192.0.2.1 sent the request again only when its ACK timeout "
+         "expired."},
         {"rc-loss-requests", "slow",
          "Connection #0 was slow: it spent 75 % of its 177.7 ms waiting, mostly because a packet "
          "or its response was lost or late, and 192.0.2.1 sent the request again only when its "
-         "timer expired."},
+         "ACK timeout expired."},
         {"rc-late-responses", "slow",
          "Connection #0 was slow: it spent 35 % of its 969.5 ms waiting, mostly because 192.0.2.2 "
-         "or the path was so slow that the response came only after the timer of 192.0.2.1 had "
-         "expired; no request was lost."},
+         "or the path was so slow that the response came only after the ACK timeout of "
+         "192.0.2.1; no request was lost."},
         {"uc-loss", "data lost",
          "Connection #0 lost at least 1 message for good: its service (UC) never retransmits."},
         {"rc-retry-exhausted", "stuck",
@@ -83,8 +84,12 @@ static void headlines_name_the_loss(void)
                                    "check for drops from the capture point to 192.0.2.1\n"},
         {"rc-loss-read-responses", "1 of 11 packets (9.1 %) was retransmitted after a timeout\n"},
         {"rc-loss-request",
-         "6 of 14 packets (43 %) were retransmitted after a sequence NAK: 6144 bytes, 46 % of the "
-         "payload\n"},
+         "6 of 14 packets (43 %) were retransmitted after a sequence NAK, 1 that it asked for and "
+         "5 that followed: 6144 bytes, 46 % of the payload\n"},
+        {"rc-rnr-then-success", "waiting: 63.15 ms for RNR NAKs, 20.44 ms for slow responses\n"},
+        {"multi-qp", "connections (a missing number is the other direction of a listed "
+                     "connection):\n  #0 RC "},
+        {"rc-atomics", "\nconnections:\n  #0 RC "},
         {"rc-loss-read-responses", "holds, slow; 1 note, 3 known deviations\n"},
         {"rc-loss-read-responses",
          "verdict: holds (no rule violated; 1 note, 3 known deviations of linux-rxe), but 1 "

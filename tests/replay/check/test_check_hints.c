@@ -89,7 +89,7 @@ static void wait_for_a_credit_is_reported(void)
             flowgen_wait(&g, 20000000);
         flowgen_send(&g, 0, 64);
         r = check_flow(&g);
-        CU_ASSERT_EQUAL(strstr(r.out, "1× the ACKs granted no credit (no receive WQE): the "
+        CU_ASSERT_EQUAL(strstr(r.out, "1× the ACKs granted no credit (no receive buffer): the "
                                       "requester waited 30") != NULL,
                         !late);
         CU_ASSERT_EQUAL(strstr(r.out, "ms for credits of the receiver\n") != NULL, !late);

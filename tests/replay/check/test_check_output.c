@@ -19,7 +19,7 @@ static void text_answers_why_it_failed_first(void)
     } cases[] = {
         {"rc-retry-exhausted.pcap", {"did not respond", "IBV_WC_RETRY_EXC_ERR (12)", "timeout"}},
         {"rc-rnr-exhausted.pcap",
-         {"had no receive WQE", "IBV_WC_RNR_RETRY_EXC_ERR (13)", "RNR NAK"}},
+         {"had no receive buffer", "IBV_WC_RNR_RETRY_EXC_ERR (13)", "RNR NAK"}},
         {"rc-bad-rkey-write.pcap", {"refused", "IBV_WC_REM_ACCESS_ERR (10)", "R_Key", "rkey 0x"}},
         {"rc-unaligned-atomic.pcap", {"refused", "not a multiple of 8"}},
     };

@@ -9,13 +9,17 @@
 #define USE_LATE  1u /* a request repeats a PSN that was acknowledged, or precedes all others */
 #define USE_OTHER 1u /* a request repeats another payload: the program changed its buffer */
 
+/* Cost of a request that precedes the first one of the use, but was certainly sent after it: the
+ * capture lacks its first copy. */
+#define USE_UNSEEN 8u
+
 /* PSNs that the capture may lack: before the first request and after the last one. */
 #define NEAR 64
 
 /* Largest number of PSNs that the capture may lack between two requests. */
 #define GAP_MAX 1024
 
-/* Time after which the network no longer reorders two responses, ns. */
+/* Time after which the network no longer reorders two packets, ns. */
 #define REORDER_NS UINT64_C(50000000)
 
 /* Maximum number of PSNs by which Linux rxe shifts its requests (D41, D57). */
@@ -124,9 +128,11 @@ static roce_psn reach_of(const struct trace_packet *p)
                                                  : (int32_t)((pkt.reth.dma_len + 255) / 256));
 }
 
-static void start_side(struct use_side *side, const struct trace_packet *p, bool counted)
+static void start_side(struct use_side *side, uint32_t idx, const struct trace_packet *p,
+                       bool counted)
 {
     *side = (struct use_side){.started = true,
+                              .first_pkt = idx,
                               .base = roce_psn_of(p->psn),
                               .next = roce_psn_of(p->psn),
                               .reach = roce_psn_of(p->psn),
@@ -144,6 +150,22 @@ static bool is_far(const struct use_side *side, roce_psn psn)
     return roce_psn_diff(psn, side->reach) >= GAP_MAX || roce_psn_diff(psn, side->base) < -NEAR;
 }
 
+/* Returns whether packet `p` was certainly sent after packet `before` of the same sender. */
+static bool is_sent_after(const struct trace *trace, const struct trace_packet *p,
+                          const struct trace_packet *before)
+{
+    return p->time - before->time >= REORDER_NS || trace_sent_before(trace, before, p);
+}
+
+/* Returns whether the requester sent the first captured request of the use before request `p`,
+ * which has an earlier PSN. If the first one was retransmitted, the requester sent both before. */
+static bool precedes_unseen(const struct supposed_use *use, const struct use_side *side,
+                            const struct trace_packet *p)
+{
+    return use->from_start &&
+           (side->repeats || is_sent_after(use->trace, p, &use->trace->pkt[side->first_pkt]));
+}
+
 static int add_request(struct supposed_use *use, uint32_t idx, unsigned which)
 {
     const struct trace_packet *p = &use->trace->pkt[idx];
@@ -155,7 +177,7 @@ static int add_request(struct supposed_use *use, uint32_t idx, unsigned which)
     bool restarts;
 
     if (!side->started) {
-        start_side(side, p, use->from_start);
+        start_side(side, idx, p, use->from_start);
     } else if (is_far(side, psn)) {
         int32_t off = roce_psn_diff(psn, side->apart);
 
@@ -164,13 +186,13 @@ static int add_request(struct supposed_use *use, uint32_t idx, unsigned which)
             side->apart = roce_psn_add(psn, 1);
             return USE_ODD;
         }
-        start_side(side, p, false); /* two requests have PSNs there, so the capture lacks requests
-                                     * in between */
+        start_side(side, idx, p, false); /* two requests have PSNs there, so the capture lacks
+                                          * requests in between */
     }
     side->is_apart = false;
     if (roce_psn_diff(psn, side->base) < 0) {
         side->base = psn;
-        cost += USE_LATE;
+        cost += precedes_unseen(use, side, p) ? USE_UNSEEN : USE_LATE;
     }
     if (!VEC_GROW(use->request, cnt, use->request_cap) ||
         (at = keymap_add(&use->psns, key)) == KEYMAP_NONE)
@@ -181,6 +203,7 @@ static int add_request(struct supposed_use *use, uint32_t idx, unsigned which)
         roce_opcode(p->opcode)->kind == ROCE_KIND_READ && roce_psn_diff(psn, side->reach) < 0;
     if (roce_psn_diff(reach, side->reach) > 0)
         side->reach = reach;
+    side->repeats |= at < cnt;
     if (at < cnt)
         return (int)(cost + compare_requests(use, idx, which, &use->request[at]) +
                      (side->answered && roce_psn_diff(psn, side->high_psn) <= 0 ? USE_LATE : 0));
@@ -203,15 +226,6 @@ static bool is_other_kind(const struct supposed_use *use, const struct roce_opco
            : op->kind == ROCE_KIND_ATOMIC_ACK
                ? !roce_opcode_is_atomic(roce_opcode(use->trace->pkt[e->pkt].opcode))
                : false;
-}
-
-/* Returns whether the responder certainly sent response `p` after response `before`. */
-static bool is_sent_after(const struct trace *trace, const struct trace_packet *p,
-                          const struct trace_packet *before)
-{
-    return p->time - before->time >= REORDER_NS ||
-           (p->flow == before->flow && trace->flow[p->flow].numbered &&
-            trace_sent_before(trace, before, p));
 }
 
 /* Returns whether a response has a lower MSN than an earlier one that the responder certainly sent

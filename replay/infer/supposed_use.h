@@ -26,18 +26,20 @@
 /* Requests of one side in the use, and the responses to them. */
 struct use_side {
     bool started;
-    roce_psn base;     /* lowest PSN requested */
-    roce_psn next;     /* PSN after the highest request */
-    roce_psn reach;    /* PSN after the highest response that the requests may have */
-    roce_psn apart;    /* PSN after a request whose PSN is far from all others, if `is_apart` */
-    bool is_apart;     /* the latest new PSN was `apart` */
-    uint32_t ended;    /* number of messages that ended, up to the highest PSN */
-    bool counted;      /* `msn` is known */
-    uint32_t msn;      /* MSN before the first message */
-    bool answered;     /* a response was captured */
-    uint32_t high_msn; /* highest MSN so far */
-    uint32_t high_pkt; /* index into trace.pkt of the response with the highest MSN */
-    roce_psn high_psn; /* highest PSN of a response */
+    uint32_t first_pkt; /* index into trace.pkt of the first request */
+    roce_psn base;      /* lowest PSN requested */
+    roce_psn next;      /* PSN after the highest request */
+    roce_psn reach;     /* PSN after the highest response that the requests may have */
+    roce_psn apart;     /* PSN after a request whose PSN is far from all others, if `is_apart` */
+    bool is_apart;      /* the latest new PSN was `apart` */
+    uint32_t ended;     /* number of messages that ended, up to the highest PSN */
+    bool repeats;       /* a PSN was requested twice */
+    bool counted;       /* `msn` is known */
+    uint32_t msn;       /* MSN before the first message */
+    bool answered;      /* a response was captured */
+    uint32_t high_msn;  /* highest MSN so far */
+    uint32_t high_pkt;  /* index into trace.pkt of the response with the highest MSN */
+    roce_psn high_psn;  /* highest PSN of a response */
 };
 
 /* First request with a PSN. */

@@ -318,6 +318,30 @@ static void equal_uses_are_told_apart_by_the_msn(void)
     EXPECT_EQ(count_passed(&t, "equal-uses.pcap"), 2);
 }
 
+/* At the end of a use, the requester retransmits a READ until its retries are used up. The next use
+ * begins after these retransmissions, at an earlier PSN. */
+static void a_use_begins_after_the_last_retries_of_the_use_before(void)
+{
+    struct replay replay;
+    struct talk t;
+    uint32_t first;
+
+    talk_init(&t);
+    add_sends(&t, 12, 100, 1);
+    talk_read(&t, 12, 0x1000, 7, 100);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 12, 13, 100, 1);
+    for (uint32_t i = 0; i < 6; i++) {
+        t.time += 20000000;
+        first = talk_read(&t, 12, 0x1000, 7, 100) + 1;
+    }
+    add_sends(&t, 12, 200, 3);
+    talk_replay(&t, &replay, NULL);
+    CU_ASSERT_EQUAL_FATAL(replay.session.dir_cnt, 2);
+    EXPECT_EQ(event_packet(&replay.session.dir[1].setup, 0)->frame, first);
+    replay_free(&replay);
+    talk_free(&t);
+}
+
 /* One altered PSN begins no use, although the MSN is still low. */
 static void one_wrong_psn_begins_no_use(void)
 {
@@ -418,6 +442,7 @@ SUITE("replay.connections", TEST(every_capture_has_the_connections_that_check_pr
       TEST(a_late_ack_after_a_retransmission_begins_no_use),
       TEST(a_use_may_begin_with_a_reordered_request), TEST(equal_uses_are_told_apart_by_the_msn),
       TEST(the_msn_shows_the_first_of_reordered_requests), TEST(one_wrong_psn_begins_no_use),
+      TEST(a_use_begins_after_the_last_retries_of_the_use_before),
       TEST(one_wrong_msn_before_a_use_begins_no_other_use),
       TEST(the_only_response_to_a_wrong_qp_differs),
       TEST(a_response_to_an_unknown_qp_that_fits_two_connections_is_skipped))

@@ -7,7 +7,7 @@
  * responder, so the factor is more than 1. */
 #define ON_WAY 2u
 
-/* Maximum number of packets before a damaged request that are searched for its original. */
+/* Maximum number of packets before a request that are searched for its original. */
 #define COPY_LOOK_BACK 64u
 
 static void mark_lost(struct requester_run *a, uint32_t event, uint32_t retransmit_event)
@@ -82,11 +82,13 @@ static bool is_what_it_says(const struct work_requests *w, uint32_t event)
     return same >= p->payload_len / 2;
 }
 
-/* Returns whether the network made a damaged request as a copy of an earlier one. */
-static bool is_damaged_copy(const struct inferred_setup *s, uint32_t event)
+/* Returns whether the network made a request as a copy of an earlier one, as the IPv4
+ * identifications show. An undamaged request is no copy of a damaged one, which is ignored. */
+static bool is_network_copy(const struct inferred_setup *s, uint32_t event)
 {
     for (uint32_t i = event; i-- > 0 && event - i <= COPY_LOOK_BACK;)
-        if (trace_sent_once(s->trace, event_packet(s, i), event_packet(s, event)))
+        if ((s->event[event].damaged || !s->event[i].damaged) &&
+            trace_sent_once(s->trace, event_packet(s, i), event_packet(s, event)))
             return true;
     return false;
 }
@@ -123,14 +125,15 @@ void classify_retransmissions(struct requester_run *a, uint32_t *first, uint32_t
         if (idx < 0)
             continue;
         if (event->damaged && (i < work_request_at(w, event->rel)->posted_by ||
-                               !is_what_it_says(w, i) || is_damaged_copy(s, i))) {
+                               !is_what_it_says(w, i) || is_network_copy(s, i))) {
             a->retransmit[i] = RETX_WIRE_DUPLICATE; /* ignore the damaged request: all its fields
                                                      * are uncertain, and another copy may follow */
             continue;
         }
         if (first[idx] == EVENT_NONE) {
             first[idx] = i;
-        } else if (last == EVENT_NONE || answered || !trace_is_copy(event_packet(s, last), p)) {
+        } else if (!is_network_copy(s, i) &&
+                   (last == EVENT_NONE || answered || !trace_is_copy(event_packet(s, last), p))) {
             a->retransmit[i] = RETX_CONTINUES;
             if (event->rel < next) {
                 a->retransmit[i] = RETX_GO_BACK;

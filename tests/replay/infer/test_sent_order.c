@@ -74,4 +74,28 @@ static void responses_are_compared_in_the_order_sent(void)
     expect_holds(&t, 1);
 }
 
-SUITE("replay.sent_order", TEST(responses_are_compared_in_the_order_sent))
+/* The network copies a request, and the copy arrives 3 ms later, after a response. The requester
+ * did not retransmit it. */
+static void a_late_copy_by_the_network_is_no_retransmission(void)
+{
+    struct replay r;
+    struct talk t;
+
+    add_messages(&t);
+    add_send(&t, 12, 12);
+    add_ack(&t, 12, 12, ACK, 13);
+    t.time += 3000000;
+    add_send(&t, 12, 12);
+    add_send(&t, 13, 13);
+    add_ack(&t, 13, 12, ACK, 13);
+    add_ack(&t, 14, 13, ACK, 14);
+    CU_ASSERT_EQUAL_FATAL(talk_replay(&t, &r, NULL), 0);
+    EXPECT_EQ(report_verdict(&r), VERDICT_PASS);
+    EXPECT_EQ(r.requests.result[0].go_backs, 0);
+    EXPECT_EQ(r.requests.result[0].wire_duplicates, 1);
+    replay_free(&r);
+    talk_free(&t);
+}
+
+SUITE("replay.sent_order", TEST(responses_are_compared_in_the_order_sent),
+      TEST(a_late_copy_by_the_network_is_no_retransmission))

@@ -230,18 +230,22 @@ static bool drops_next(const struct response_case *c, const struct request_pkt *
 }
 
 /* Returns true if the responder may have tried before to send the first packets of this READ
- * response while its transmit queue was full. One of three facts must show this: the responder sent
- * an RNR NAK, the requester retransmitted the READ, or the responder dropped the next request. */
+ * response while its transmit queue was full. One of four facts must show this: the responder sent
+ * an RNR NAK, the requester retransmitted the READ, the requester went back to an earlier request
+ * after the READ, or the responder dropped the next request. */
 static bool may_be_refused(const struct response_case *c)
 {
     const struct inferred_setup *s = &c->dir->setup;
     const struct request_pkt *e = request_at(s, s->event[c->event].rel);
     uint32_t copies = 0;
+    bool earlier = false; /* a request before the READ was captured after it */
 
     for (uint32_t i = c->event; e && i-- > 0 && c->event - i <= FOLLOW_MAX && copies < 2;) {
-        if (s->event[i].rel < e->rel || s->event[i].rel >= e->rel + e->cnt)
+        if (s->event[i].rel < e->rel || s->event[i].rel >= e->rel + e->cnt) {
+            earlier |= copies == 0 && !s->event[i].response && s->event[i].rel < e->rel;
             continue;
-        if (s->event[i].response ? event_is_syndrome(s, i, ROCE_SYN_RNR) : ++copies > 1)
+        }
+        if (s->event[i].response ? event_is_syndrome(s, i, ROCE_SYN_RNR) : ++copies > 1 || earlier)
             return true;
     }
     return e && drops_next(c, e);

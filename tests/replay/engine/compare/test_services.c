@@ -320,6 +320,20 @@ static void a_first_read_answered_with_last_holds_for_linux_only(void)
     expect_holds(&t, "linux-rxe-6.12", 1);
 }
 
+/* D19: the capture lacks the later copy of the READ, but the requester went back before it. */
+static void a_lost_copy_of_a_read_answered_with_last_holds(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 0, 10, 1);
+    talk_read(&t, 1, VA, RKEY, 100);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 0, 10, 1);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_LAST, 1, 2, 100, 7);
+    talk_ack(&t, 0, ACK, 2);
+    expect_holds(&t, "linux-rxe-6.12", 2);
+}
+
 SUITE("replay.services", TEST(flush_and_atomic_write_hold),
       TEST(an_atomic_write_that_did_not_store_differs), TEST(a_flush_answered_by_an_ack_differs),
       TEST(a_flush_that_counts_no_message_differs), TEST(a_refused_flush_holds),
@@ -328,4 +342,5 @@ SUITE("replay.services", TEST(flush_and_atomic_write_hold),
       TEST(a_flush_that_ends_in_its_headers_is_dropped), TEST(an_eighth_retry_holds_for_linux_only),
       TEST(an_rnr_nak_of_a_read_holds_for_linux_only),
       TEST(an_rnr_nak_of_an_executed_atomic_holds_for_linux_only),
-      TEST(a_first_read_answered_with_last_holds_for_linux_only))
+      TEST(a_first_read_answered_with_last_holds_for_linux_only),
+      TEST(a_lost_copy_of_a_read_answered_with_last_holds))

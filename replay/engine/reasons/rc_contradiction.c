@@ -10,6 +10,9 @@
  * beyond the last one. */
 #define UNSEEN_MAX 256
 
+/* Maximum number of packets of all hosts between two sequence NAKs that are counted. */
+#define BETWEEN_MAX 4096
+
 /* Number of packets before and after a response among which the order of the responses is compared.
  */
 #define ORDER_NEAR 64u
@@ -123,6 +126,24 @@ bool refuses_executed(const struct inferred_setup *s, uint32_t event)
     return false;
 }
 
+/* Returns whether the responder may have refused a copy of the request of sequence NAK `event` with
+ * an RNR NAK after sequence NAK `before`, so that it owes another sequence NAK. The RNR NAK was
+ * lost: the identifications show a packet between the two NAKs that the capture lacks. */
+static bool may_follow_rnr_nak(const struct inferred_setup *s, uint32_t before, uint32_t event)
+{
+    const struct request_pkt *e = request_at(s, s->event[event].rel);
+    const struct trace *trace = s->trace;
+    const struct trace_packet *p = event_packet(s, event), *q = event_packet(s, before);
+    uint32_t sent = 1; /* packets of the responder's host after `before`, up to `event` */
+
+    if (s->rnr_naks == 0 || !e || e->event > event || p - q > BETWEEN_MAX ||
+        !roce_opcode_uses_rq(event_opcode(s, e->event)))
+        return false;
+    for (const struct trace_packet *k = q + 1; k < p; k++)
+        sent += trace->flow[k->flow].hosts == trace->flow[p->flow].hosts;
+    return !trace->flow[p->flow].numbered || (uint16_t)(p->ip_id - q->ip_id) > sent;
+}
+
 bool repeats_sequence_nak(const struct inferred_setup *s, uint32_t event)
 {
     const struct trace_packet *p = event_packet(s, event);
@@ -133,7 +154,8 @@ bool repeats_sequence_nak(const struct inferred_setup *s, uint32_t event)
         if (s->event[i].usable && s->event[i].rel == s->event[event].rel)
             return event_is_nak_code(s, i, ROCE_NAK_PSN_SEQ) &&
                    (event_packet(s, i)->ip_id != p->ip_id ||
-                    (!s->trace->flow[p->flow].numbered && !trace_is_copy(event_packet(s, i), p)));
+                    (!s->trace->flow[p->flow].numbered && !trace_is_copy(event_packet(s, i), p))) &&
+                   !may_follow_rnr_nak(s, i, event);
     return false;
 }
 

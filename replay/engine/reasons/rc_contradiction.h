@@ -14,7 +14,8 @@
 bool refuses_executed(const struct inferred_setup *s, uint32_t event);
 
 /* Returns whether the responder sent a sequence NAK again although no copy of the expected request
- * was captured in between (R068). Returns false if the network duplicated the first NAK. */
+ * was captured in between (R068). Returns false if the network duplicated the first NAK, or if the
+ * responder may have sent an RNR NAK in between that was lost. */
 bool repeats_sequence_nak(const struct inferred_setup *s, uint32_t event);
 
 /* Returns whether another response proves this response wrong. The evidence is the order in which

@@ -189,13 +189,15 @@ static bool was_overtaken_nak(const struct response_case *c)
 /* Returns whether the network reordered or lost a request behind the capture point. The sequence
  * NAK then has a PSN that our RNIC received in order. In addition, a response acknowledges this PSN
  * before its next copy is captured, or the requester goes back to this PSN. A requester that goes
- * back to an earlier PSN received neither this NAK nor the ACKs before it. */
+ * back to an earlier PSN received neither this NAK nor the ACKs before it. A requester that sends
+ * nothing more stopped before it could go back. */
 static bool naks_reordered(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
     int64_t rel = s->event[c->event].rel;
     bool answered = false; /* a later response shows that the responder received the request */
     bool earlier = false;  /* the requester went back to an earlier PSN */
+    bool over = s->lossy;  /* the requester sent nothing more */
 
     if (!event_is_nak_code(s, c->event, ROCE_NAK_PSN_SEQ) || rel > c->high || c->rnr == rel ||
         !request_table_msn_fits(s, c->event) || sends_nak_at(c, rel))
@@ -203,6 +205,7 @@ static bool naks_reordered(const struct response_case *c)
     for (uint32_t i = c->event + 1; i < s->event_cnt && i - c->event <= LOOK_BACK; i++) {
         if (!s->event[i].usable)
             continue;
+        over &= s->event[i].response;
         answered |= s->event[i].response && s->event[i].rel == rel && !event_is_nak(s, i);
         earlier |= !s->event[i].response && s->event[i].rel < rel;
         if (!s->event[i].response && s->event[i].rel == rel)
@@ -210,7 +213,7 @@ static bool naks_reordered(const struct response_case *c)
                    (!earlier && (event_time(s, i) <= event_time(s, c->event) + NAK_OBEYED_NS ||
                                  infer_loss_is_shown(s, c->event, i, rel, false)));
     }
-    return answered;
+    return answered || over;
 }
 
 /* Returns whether an RNR NAK may refuse a copy of the request that did not reach the responder in

@@ -5,10 +5,12 @@
 #include "replay/talk.h"
 #include "report/verdict.h"
 
-#define VA   UINT64_C(0x7f0000001000)
-#define RKEY 0x1f2e
-#define ACK  (ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE)
-#define PEER "linux-rxe-6.1"
+#define VA      UINT64_C(0x7f0000001000)
+#define RKEY    0x1f2e
+#define ACK     (ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE)
+#define RNR     (ROCE_SYNDROME_RNR | 1)
+#define SEQ_NAK (ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ)
+#define PEER    "linux-rxe-6.1"
 
 /* Replays the conversation and frees it. Expects no difference, and these numbers of responses with
  * a known deviation and without a verdict. */
@@ -231,6 +233,40 @@ static void an_ack_of_a_late_copy_follows_a_lost_response(void)
     }
 }
 
+/* The network reorders two copies of the SENDs behind the capture point. The responder refuses the
+ * first one with an RNR NAK that is lost, between two sequence NAKs. If no RNR NAK shows that its
+ * receive queue was ever empty, the second sequence NAK differs. */
+static void a_sequence_nak_may_follow_a_lost_rnr_nak(void)
+{
+    for (unsigned refusals = 0; refusals <= 1; refusals++) {
+        uint32_t frame;
+        struct talk t;
+
+        talk_init(&t);
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, 0, 10, 1);
+        if (refusals > 0) {
+            talk_ack(&t, 0, RNR, 0);
+            t.time += 10000000;
+            talk_send(&t, ROCE_OP_RC_SEND_ONLY, 0, 10, 1);
+        }
+        talk_ack(&t, 0, ACK, 1);
+        for (unsigned copy = 0; copy < 2; copy++) {
+            talk_send(&t, ROCE_OP_RC_SEND_ONLY, 1, 10, 1);
+            talk_send(&t, ROCE_OP_RC_SEND_ONLY, 2, 10, 1);
+            t.time += 5000000;
+        }
+        talk_ack(&t, 1, SEQ_NAK, 1);
+        t.time += 2000000;
+        frame = talk_ack(&t, 1, SEQ_NAK, 1);
+        if (refusals > 0) {
+            expect_holds(&t, 0, 0);
+            continue;
+        }
+        talk_expect_diff(&t, PEER, frame, "answer");
+        talk_free(&t);
+    }
+}
+
 SUITE("replay.network", TEST(start_msn_is_not_taken_from_acks_of_duplicates),
       TEST(start_msn_is_not_taken_from_two_equal_acks),
       TEST(a_delayed_request_arrives_as_a_duplicate), TEST(a_delayed_request_finds_no_receive_wqe),
@@ -238,4 +274,5 @@ SUITE("replay.network", TEST(start_msn_is_not_taken_from_acks_of_duplicates),
       TEST(an_ack_of_a_late_copy_follows_a_lost_response),
       TEST(a_first_message_of_several_packets_may_be_late),
       TEST(a_lost_refusal_inside_a_write_is_inconclusive),
-      TEST(a_late_read_counts_in_the_ack_of_a_duplicate))
+      TEST(a_late_read_counts_in_the_ack_of_a_duplicate),
+      TEST(a_sequence_nak_may_follow_a_lost_rnr_nak))

@@ -9,6 +9,9 @@
 #define USE_LATE  1u /* a request repeats a PSN that was acknowledged, or precedes all others */
 #define USE_OTHER 1u /* a request repeats another payload: the program changed its buffer */
 
+/* Cost of an empty WRITE that Linux rxe sends only after RESET (D57), inside a use. */
+#define USE_RESET 2u
+
 /* Cost of a request that precedes the first one of the use, but was certainly sent after it: the
  * capture lacks its first copy. */
 #define USE_UNSEEN 8u
@@ -80,6 +83,18 @@ static bool is_empty_only(const struct roce_pkt *p)
            (p->op->kind == ROCE_KIND_SEND || p->op->kind == ROCE_KIND_WRITE);
 }
 
+/* Returns whether a packet is an empty WRITE without address, which Linux rxe sends after RESET for
+ * a request of the use before. It later retransmits the other requests without these (D57). */
+static bool is_blank(const struct trace_packet *p)
+{
+    struct roce_pkt pkt;
+
+    if (p->opcode != ROCE_OP_RC_WRITE_ONLY || p->payload_len > 0)
+        return false;
+    trace_parse(p, &pkt);
+    return pkt.reth.va == 0 && pkt.reth.rkey == 0;
+}
+
 /* Returns whether a request was sent before with a PSN near its present one. Linux rxe shifts the
  * PSNs of its requests by the number of empty Only packets that it inserts or omits (D41, D57). */
 static bool is_shifted(const struct supposed_use *use, unsigned side, const struct roce_pkt *pkt)
@@ -102,7 +117,7 @@ static bool is_shifted(const struct supposed_use *use, unsigned side, const stru
 
 /* Returns the cost of request `idx` if request `e` of the use has the same PSN. */
 static unsigned compare_requests(const struct supposed_use *use, uint32_t idx, unsigned side,
-                                 const struct use_request *e)
+                                 struct use_request *e)
 {
     struct roce_pkt pkt, before;
 
@@ -110,8 +125,17 @@ static unsigned compare_requests(const struct supposed_use *use, uint32_t idx, u
     trace_parse(&use->trace->pkt[e->pkt], &before);
     if (!is_other_request(&pkt, &before))
         return is_same_payload(&pkt, &before) ? 0 : USE_OTHER;
-    return is_empty_only(&pkt) || is_empty_only(&before) || is_shifted(use, side, &pkt) ? USE_OTHER
-                                                                                        : USE_ODD;
+    if (is_empty_only(&pkt) || is_empty_only(&before) || is_shifted(use, side, &pkt))
+        return USE_OTHER;
+    /* The capture may lack the request with its other PSN. Then its next copies are no further sign
+     * of another use. */
+    if (use->side[side].shifts) {
+        if (e->shifted && use->trace->pkt[e->shifted].opcode == pkt.bth.opcode &&
+            use->trace->pkt[e->shifted].payload_len == pkt.payload_len)
+            return USE_OTHER;
+        e->shifted = idx;
+    }
+    return USE_ODD;
 }
 
 /* Returns the PSN after the last response that a request may have. The path MTU is unknown, so a
@@ -208,6 +232,10 @@ static int add_request(struct supposed_use *use, uint32_t idx, unsigned which)
         return (int)(cost + compare_requests(use, idx, which, &use->request[at]) +
                      (side->answered && roce_psn_diff(psn, side->high_psn) <= 0 ? USE_LATE : 0));
     use->request[at] = (struct use_request){.pkt = idx};
+    if (is_blank(p) && !side->shifts) {
+        side->shifts = true;
+        cost += idx == side->first_pkt ? 0 : USE_RESET;
+    }
     side->ended += !restarts && roce_opcode_ends(roce_opcode(p->opcode));
     if (roce_psn_diff(psn, side->next) >= 0) {
         use->request[at].ended = side->ended;

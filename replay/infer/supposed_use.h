@@ -34,6 +34,7 @@ struct use_side {
     bool is_apart;      /* the latest new PSN was `apart` */
     uint32_t ended;     /* number of messages that ended, up to the highest PSN */
     bool repeats;       /* a PSN was requested twice */
+    bool shifts;        /* the requester may shift the PSNs of its requests (D57) */
     bool counted;       /* `msn` is known */
     uint32_t msn;       /* MSN before the first message */
     bool answered;      /* a response was captured */
@@ -44,8 +45,10 @@ struct use_side {
 
 /* First request with a PSN. */
 struct use_request {
-    uint32_t pkt;   /* index into trace.pkt */
-    uint32_t ended; /* minimum number of messages that ended up to this request; 0: unknown */
+    uint32_t pkt;     /* index into trace.pkt */
+    uint32_t shifted; /* index into trace.pkt of another request with this PSN, if the requester
+                       * shifts PSNs; 0: none */
+    uint32_t ended;   /* minimum number of messages that ended up to this request; 0: unknown */
 };
 
 struct supposed_use {

@@ -29,7 +29,7 @@ struct pkt_event {
     bool lost;         /* request: the responder never received this copy */
     bool early;        /* request: the responder received this copy before it had executed all
                         * earlier requests */
-    bool other_kind;   /* request: undamaged, and of another kind than the first undamaged copy */
+    bool other;        /* request: undamaged, with another opcode than the first undamaged copy */
     bool no_recv_wqe;  /* request: the receive queue was empty (RNR NAK) */
     bool rkey_invalid; /* request: its R_Key was invalid, or the memory region did not contain the
                         * accessed range */
@@ -114,6 +114,8 @@ struct inferred_setup {
                                             * allow */
     bool lossy;               /* a request was retransmitted for a reason other than an RNR NAK */
     uint64_t min_response_ns; /* shortest time from a request to its response, ns; 0 if unknown */
+    uint32_t first_other;     /* index into setup.event of the first request with `other` set, or
+                               * EVENT_NONE */
     uint32_t fatal_nak;       /* index into setup.event of the NAK that ended the connection, or
                                * EVENT_NONE */
 

@@ -156,16 +156,19 @@ static void note_rewritten(struct inferred_setup *s, int64_t rel, uint32_t event
         memcmp(trace_payload(p), trace_payload(first), p->payload_len) != 0;
 }
 
-/* Sets other_kind of all requests. */
-static void mark_other_kinds(struct inferred_setup *s)
+/* Sets `other` of all requests, and first_other. */
+static void mark_others(struct inferred_setup *s)
 {
-    for (uint32_t i = 0; i < s->event_cnt; i++) {
+    s->first_other = EVENT_NONE;
+    for (uint32_t i = (uint32_t)s->event_cnt; i-- > 0;) {
         struct pkt_event *event = &s->event[i];
         const struct request_pkt *e =
             event->response || !event->usable || event->damaged ? NULL : request_at(s, event->rel);
 
-        event->other_kind =
-            e && e->event < i && event_opcode(s, i)->kind != event_opcode(s, e->event)->kind;
+        event->other =
+            e && e->event < i && event_packet(s, i)->opcode != event_packet(s, e->event)->opcode;
+        if (event->other)
+            s->first_other = i;
     }
 }
 
@@ -207,7 +210,7 @@ bool request_table_build(struct inferred_setup *s, int64_t *gap)
             break;
     }
     free(copy);
-    mark_other_kinds(s);
+    mark_others(s);
     return true;
 }
 

@@ -311,6 +311,17 @@ void roce_acknowledged(struct roce_ctx *ctx, struct roce_req *req, const struct 
     ack_to(ctx, req, next);
 }
 
+/* Returns whether the latest go-back passed the PSN of `e`, and no packet with this PSN was
+ * captured since it began. The responder then misses the retransmission of `e`, not the captured
+ * packet. `e` may be NULL. */
+static bool is_skipped(const struct roce_req *req, const struct roce_sent_packet *e)
+{
+    const struct roce_retransmission *retx = &req->retx;
+
+    return e && retx->cause != ROCE_CAUSE_NONE && e->last_frame < retx->frame &&
+           roce_diff(e->psn, retx->first) >= 0 && roce_diff(retx->next, e->psn) > 0;
+}
+
 static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
 {
     const struct roce_pkt *pkt = ctx->pkt;
@@ -353,7 +364,7 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
         if (code == ROCE_NAK_PSN_SEQ) {
             roce_cold(ctx->flow, ctx->sender)->psn_naks++;
             REPORT(ctx, SEQ_NAK, "bth.psn", .actual = psn, .expected = psn,
-                   .value = ROCE_VALUE_NONE, .other = e ? e->last_frame : 0);
+                   .value = ROCE_VALUE_NONE, .other = e && !is_skipped(req, e) ? e->last_frame : 0);
             ack_to(ctx, req, psn);
             if (is_late_psn(roce_cold_of(roce_peer(ctx->sender)), psn))
                 roce_cold(ctx->flow, roce_peer(ctx->sender))->naks_for_late++;

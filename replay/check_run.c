@@ -18,6 +18,7 @@
 #include "util/file_queue.h"
 #include "util/outfile.h"
 #include "util/sigint.h"
+#include "util/xml_escape.h"
 
 /* Limit of the connections that a report keeps; each needs 5 kB. SHORT: for the summary; LONG: for
  * -v and JUnit. */
@@ -67,6 +68,58 @@ static unsigned add_watches(const struct check_args *args, struct check_watch wa
     return cnt;
 }
 
+/* Checks the capture with which the first one is compared. Returns what check_capture() returns. */
+static int check_second(const struct check_args *args, const char *path,
+                        const struct check_watch *watch, struct check_report *report,
+                        struct error *error)
+{
+    const struct check_options options = {.no_icrc = args->no_icrc,
+                                          .profile = args->profile,
+                                          .any_order = args->any_order,
+                                          .narrow = &args->narrow,
+                                          .watch = watch,
+                                          .watch_cnt = 1};
+
+    return check_capture(path, &options, report, error);
+}
+
+/* Checks the capture of the other end and compares it with the first one. Sets args->compared if
+ * that succeeded, and args->other_status. */
+static void check_other_end(struct check_args *args)
+{
+    const char *const name[2] = {args->captures.item[0].path, args->other_end};
+    const struct check_watch watch = two_points_watch(args->two_points, 1);
+    struct error error = {""};
+    struct check_report report;
+    int rc = check_second(args, args->other_end, &watch, &report, &error);
+
+    two_points_ran(args->two_points, 1, report.counts.first_time, report.counts.last_time);
+    if (rc == 0 && (args->text || args->json || args->html))
+        rc = two_points_compare(args->two_points, name, &error);
+    args->compared = rc == 0;
+    if (rc != 0)
+        args->other_status = cli_error("%s", error.text);
+    else
+        args->other_status = report_fails(&report, args->fail_on) ? EXIT_DIFFERS : EXIT_HOLDS;
+    check_report_free(&report);
+}
+
+/* Prints the comparison with the capture of the other end. Returns the exit status for that
+ * capture.
+ */
+static int print_other_end(const struct check_args *args)
+{
+    const char *const name[2] = {args->captures.item[0].path, args->other_end};
+
+    if (!args->compared)
+        return args->other_status;
+    if (args->text)
+        two_points_print(args->text, args->two_points, name);
+    if (args->json && two_points_json(args->json, args->two_points, name) != 0)
+        return cli_error("%s: cannot write the JSON", args->json_path);
+    return args->other_status;
+}
+
 /* Adds a capture to the page. Returns 0, or -1 and an error. */
 static int add_to_page(struct check_args *args, const struct page_capture *capture,
                        const struct check_report *report, int status, struct error *error)
@@ -76,6 +129,28 @@ static int add_to_page(struct check_args *args, const struct page_capture *captu
     if (page_add(&args->page, capture, report, status, &all) != 0)
         return error_set(error, "%s: no memory for the page", report->name);
     return 0;
+}
+
+/* Adds the comparison with the capture of the other end to the page, before its first capture. */
+static void put_comparison(const struct check_args *args)
+{
+    const char *const name[2] = {args->captures.item[0].path, args->other_end};
+    FILE *page = args->page.out, *text;
+    char *words = NULL;
+    size_t len;
+
+    text = open_memstream(&words, &len);
+    if (!text)
+        return;
+    two_points_print(text, args->two_points, name);
+    fclose(text);
+    fprintf(page, "<section aria-labelledby=\"comparison-title\">\n"
+                  "<h2 id=\"comparison-title\">The two captures</h2>\n"
+                  "<p class=\"hint\">The other parts of this page describe capture a alone.</p>\n"
+                  "<pre>");
+    xml_escape(page, words + strspn(words, "\n"));
+    fprintf(page, "</pre>\n</section>\n");
+    free(words);
 }
 
 /* Returns the profile of known deviations for a capture: that of --quirks if the user gave one,
@@ -174,8 +249,12 @@ static void check_one(struct capture_check *one, struct check_args *args)
     status = rc != 0                                ? EXIT_UNUSABLE
              : report_fails(&report, args->fail_on) ? EXIT_DIFFERS
                                                     : EXIT_HOLDS;
-    if (args->two_points)
+    if (args->two_points) {
         two_points_ran(args->two_points, 0, report.counts.first_time, report.counts.last_time);
+        if (status != EXIT_UNUSABLE)
+            check_other_end(args);
+        report.points = args->compared ? args->two_points : NULL;
+    }
     if (report.name) {
         if (to_text && report.frames > 0)
             check_text(to_text, &report, args->verbose);
@@ -194,6 +273,8 @@ static void check_one(struct capture_check *one, struct check_args *args)
     if (part)
         put_part(args, to_json, one->item, &report, rc != 0 ? EXIT_UNUSABLE : status,
                  rc != 0 ? error.text : NULL);
+    if (capture && args->compared)
+        put_comparison(args);
     if (capture && report.frames > 0 && add_to_page(args, capture, &report, status, &error) != 0)
         rc = -1;
     one->interrupted = report.interrupted;
@@ -545,49 +626,6 @@ static int check_live(struct check_args *args)
     return one.error.text[0] ? cli_error("%s", one.error.text) : one.status;
 }
 
-/* Checks the capture with which the first one is compared. Returns what check_capture() returns. */
-static int check_second(const struct check_args *args, const char *path,
-                        const struct check_watch *watch, struct check_report *report,
-                        struct error *error)
-{
-    const struct check_options options = {.no_icrc = args->no_icrc,
-                                          .profile = args->profile,
-                                          .any_order = args->any_order,
-                                          .narrow = &args->narrow,
-                                          .watch = watch,
-                                          .watch_cnt = 1};
-
-    return check_capture(path, &options, report, error);
-}
-
-/* Checks the capture of the other end, and prints the comparison of the two captures. Returns the
- * exit status for the other capture. */
-static int check_other_end(struct check_args *args)
-{
-    const char *const name[2] = {args->captures.item[0].path, args->other_end};
-    const struct check_watch watch = two_points_watch(args->two_points, 1);
-    struct error error = {""};
-    struct check_report report;
-    int rc = check_second(args, args->other_end, &watch, &report, &error);
-    int status = EXIT_HOLDS;
-
-    two_points_ran(args->two_points, 1, report.counts.first_time, report.counts.last_time);
-    if (rc != 0 ||
-        ((args->text || args->json) && two_points_compare(args->two_points, name, &error) != 0)) {
-        status = cli_error("%s", error.text);
-        check_report_free(&report);
-        return status;
-    }
-    if (args->text)
-        two_points_print(args->text, args->two_points, name);
-    if (args->json && two_points_json(args->json, args->two_points, name) != 0)
-        status = cli_error("%s: cannot write the JSON", args->json_path);
-    else if (report_fails(&report, args->fail_on))
-        status = EXIT_DIFFERS;
-    check_report_free(&report);
-    return status;
-}
-
 /* Checks the capture of --baseline, and prints the comparison of the two captures. Returns the exit
  * status of the comparison. */
 static int check_baseline(struct check_args *args)
@@ -620,7 +658,7 @@ static int compare_captures(struct check_args *args, int status)
 {
     int one;
 
-    if (args->two_points && status != EXIT_UNUSABLE && (one = check_other_end(args)) > status)
+    if (args->two_points && status != EXIT_UNUSABLE && (one = print_other_end(args)) > status)
         status = one;
     if (args->baseline && status != EXIT_UNUSABLE && (one = check_baseline(args)) > status)
         status = one;

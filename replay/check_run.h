@@ -40,6 +40,8 @@ struct check_args {
     double slower_percent;         /* argument of --fail-on slower, percent; 0: not given */
     struct baseline *baseline;     /* comparison with it; NULL if baseline_path is NULL */
     struct two_points *two_points; /* comparison of the two captures; NULL if other_end is NULL */
+    bool compared;                 /* the comparison succeeded */
+    int other_status;              /* exit status for the capture of the other end */
     struct session *session; /* Running monitor (monitor/session.h); NULL without an option that
                               * requires a monitor. */
 };

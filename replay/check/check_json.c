@@ -394,7 +394,7 @@ static void put_slow(struct json_line *line, const char *key, const struct roce_
 
     json_line_open(line, key, '[');
     if (out) {
-        slow_causes_print(out, sum, NULL);
+        slow_causes_print(out, sum, NULL, NULL);
         if (fclose(out) == 0)
             for (char *next, *one = strtok_r(text, "\n", &next); one;
                  one = strtok_r(NULL, "\n", &next))

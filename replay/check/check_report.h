@@ -35,6 +35,8 @@ enum fail_on {
     FAIL_ON_CNT
 };
 
+struct two_points;
+
 struct check_report {
     const char *name;            /* name of the capture */
     const struct narrow *narrow; /* selected frames; NULL: all */
@@ -73,6 +75,8 @@ struct check_report {
      * was written because of the size limit. */
     uint64_t conns_not_listed, findings_not_listed;
     uint64_t copies; /* number of packets that were captured twice */
+
+    const struct two_points *points; /* comparison with a second capture, or NULL */
 
     const char *error; /* reason why the capture broke off or cannot be used, or NULL */
     bool broke_off;    /* only a part of the capture could be read */

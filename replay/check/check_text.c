@@ -7,6 +7,7 @@
 #include "capture/narrow.h"
 #include "check/conn_state.h"
 #include "check/filter_text.h"
+#include "check/path_text.h"
 #include "check/slow_causes.h"
 #include "util/strbuf.h"
 #include "wire/codes.h"
@@ -192,6 +193,19 @@ static struct scope scope_of(const struct page *page, const struct roce_conn_fac
     return scope;
 }
 
+/* Prints what the second capture shows about the requests of the QP that stopped or waits. */
+static void print_path(struct page *page, const struct roce_conn_summary *sum)
+{
+    const struct path path = path_of(page->r->points, sum, sum->facts.end_side & 1u);
+    char buf[LINE_LEN];
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
+
+    if (!path.mine)
+        return;
+    path_last_text(&t, &path, sum->facts.end_frame);
+    fprintf(page->out, "     %s\n", buf);
+}
+
 /* ---- reasons of failed QPs ---------------------------------------------------------------------
  */
 
@@ -249,12 +263,19 @@ static void print_story(struct page *page, const struct check_conn *conn)
     t = strbuf_of(buf, sizeof(buf));
     check_conn_hint(
         &t, sum, event_history_request(events, cnt, sum->facts.end_side & 1u, sum->facts.end_psn));
+    if (r->points) { /* the user already followed this advice */
+        char *advice = strstr(buf, "; compare with a capture at the other end");
+
+        if (advice)
+            *advice = '\0';
+    }
     if (t.len)
         fprintf(out, "     %s\n", buf);
     if (r->totals.rules[ROCE_RULE_ICRC_NEVER_GOOD] &&
         (sum->facts.end == ROCE_END_UNANSWERED || sum->facts.end == ROCE_END_RETRY_EXHAUSTED))
         fprintf(out, "     another possible cause: the ICRCs are wrong on the wire, as in this "
                      "capture, and the peer drops every packet\n");
+    print_path(page, sum);
     if (cnt || old) {
         const struct scope scope = scope_of(page, &sum->facts);
 
@@ -334,7 +355,7 @@ static void print_slow(struct page *page, const struct check_conn *conn)
     check_conn_title(&t, sum);
     fprintf(page->out, "  #%u %s:\n", sum->facts.conn_index, buf);
     print_programs(page, conn);
-    slow_causes_print(page->out, sum, scope.text);
+    slow_causes_print(page->out, sum, scope.text, page->r->points);
 }
 
 /* Calls `print` for each connection for which `kind` returns true, up to a limit. `cnt` is the

@@ -29,8 +29,12 @@ static void look_overtaken(struct strbuf *t, const struct slow_direction *w)
                    "reorders packets");
 }
 
-const struct slow_cause slow_overtaken = {slow_is_overtaken, say_overtaken, look_overtaken, false,
-                                          "roce.analysis.out_of_order || roce.analysis.nak"};
+const struct slow_cause slow_overtaken = {slow_is_overtaken,
+                                          say_overtaken,
+                                          look_overtaken,
+                                          false,
+                                          "roce.analysis.out_of_order || roce.analysis.nak",
+                                          0};
 
 static void say_damaged(struct strbuf *t, const struct slow_direction *w)
 {
@@ -47,8 +51,8 @@ static void look_damaged(struct strbuf *t, const struct slow_direction *w)
     strbuf_addf(t, " to the capture point");
 }
 
-const struct slow_cause slow_damaged = {slow_is_damaged, say_damaged, look_damaged, false,
-                                        "roce.icrc.bad"};
+const struct slow_cause slow_damaged = {slow_is_damaged, say_damaged,     look_damaged,
+                                        false,           "roce.icrc.bad", SLOW_BY_LOSS};
 
 static void say_lost(struct strbuf *t, const struct slow_direction *w)
 {
@@ -96,8 +100,9 @@ static void look_lost(struct strbuf *t, const struct slow_direction *w)
     }
 }
 
-const struct slow_cause slow_lost = {slow_is_lost, say_lost, look_lost, false,
-                                     "roce.analysis.psn_gap || roce.analysis.nak"};
+const struct slow_cause slow_lost = {
+    slow_is_lost, say_lost, look_lost, false, "roce.analysis.psn_gap || roce.analysis.nak",
+    SLOW_BY_LOSS};
 
 static void say_answer_overtaken(struct strbuf *t, const struct slow_direction *w)
 {
@@ -108,8 +113,12 @@ static void say_answer_overtaken(struct strbuf *t, const struct slow_direction *
 }
 
 const struct slow_cause slow_answer_overtaken = {
-    slow_is_answer_overtaken, say_answer_overtaken, look_overtaken, false,
-    "roce.analysis.out_of_order || roce.analysis.psn_gap"};
+    slow_is_answer_overtaken,
+    say_answer_overtaken,
+    look_overtaken,
+    false,
+    "roce.analysis.out_of_order || roce.analysis.psn_gap",
+    0};
 
 static bool is_answer_lost(const struct slow_direction *w)
 {
@@ -200,8 +209,12 @@ static void look_answer_lost(struct strbuf *t, const struct slow_direction *w)
 }
 
 const struct slow_cause slow_answer_lost = {
-    is_answer_lost, say_answer_lost, look_answer_lost, false,
-    "roce.analysis.psn_gap || roce.analysis.nak_retransmission"};
+    is_answer_lost,
+    say_answer_lost,
+    look_answer_lost,
+    false,
+    "roce.analysis.psn_gap || roce.analysis.nak_retransmission",
+    SLOW_BY_LOSS};
 
 static void say_late(struct strbuf *t, const struct slow_direction *w)
 {
@@ -329,8 +342,12 @@ static void look_late(struct strbuf *t, const struct slow_direction *w)
             sep, *sep ? "otherwise " : "");
 }
 
-const struct slow_cause slow_late = {slow_is_late, say_late, look_late, false,
-                                     "roce.analysis.timeout_retransmission"};
+const struct slow_cause slow_late = {slow_is_late,
+                                     say_late,
+                                     look_late,
+                                     false,
+                                     "roce.analysis.timeout_retransmission",
+                                     SLOW_BY_LOSS | SLOW_BY_DELAY};
 
 /* Returns whether the requester retransmitted for unknown causes only. */
 static bool is_unexplained(const struct slow_direction *w)
@@ -360,5 +377,9 @@ _Static_assert(ROCE_CAUSE_UNKNOWN == 6,
                "the display filter of slow_unexplained contains the value of ROCE_CAUSE_UNKNOWN");
 
 const struct slow_cause slow_unexplained = {
-    is_unexplained, say_unexplained, look_unexplained, false,
-    "roce.analysis.retransmission && roce.analysis.cause == 6"};
+    is_unexplained,
+    say_unexplained,
+    look_unexplained,
+    false,
+    "roce.analysis.retransmission && roce.analysis.cause == 6",
+    SLOW_BY_LOSS};

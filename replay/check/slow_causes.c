@@ -138,10 +138,29 @@ static void print_retransmitted(FILE *out, const struct slow_direction *w, const
     fprintf(out, "%s\n", buf);
 }
 
-static void print_side(FILE *out, const struct slow_direction *w, const char *arrow,
+/* Returns whether the delay between the two capture points explains the waits of the requester. */
+static bool is_path_slow(const struct slow_direction *w)
+{
+    const uint64_t response = w->mine->response_waits.min, timeout = w->mine->timeout_min_ns;
+
+    return (response && path_delays(&w->path, response)) ||
+           (timeout && path_delays(&w->path, timeout));
+}
+
+/* Returns whether the second capture shows the reason of a cause. Then the first capture alone
+ * cannot tell better where to search. */
+static bool is_between(const struct slow_direction *w, const struct slow_cause *cause)
+{
+    return ((cause->between & SLOW_BY_LOSS) && path_loses(&w->path)) ||
+           ((cause->between & SLOW_BY_DELAY) && is_path_slow(w));
+}
+
+/* Prints one direction. Returns whether it has a cause that a second capture may explain. */
+static bool print_side(FILE *out, const struct slow_direction *w, const char *arrow,
                        const char *scope)
 {
     uint64_t repeated = w->mine->repeated_responses;
+    bool between = false;
     char buf[LINE_LEN];
 
     time_budget_print(out, w, arrow);
@@ -164,26 +183,38 @@ static void print_side(FILE *out, const struct slow_direction *w, const char *ar
 
         if (!causes[i]->is(w))
             continue;
+        between |= causes[i]->between != 0;
         strbuf_addf(&t, "     %s ", arrow);
         causes[i]->say(&t, w);
-        strbuf_addf(&t, "\n       ");
-        causes[i]->look(&t, w);
+        if (!is_between(w, causes[i])) {
+            strbuf_addf(&t, "\n       ");
+            causes[i]->look(&t, w);
+        }
         fprintf(out, "%s\n", buf);
         if (scope)
             filter_text_print(out, causes[i]->cm ? "" : scope, causes[i]->filter);
     }
+    return between;
 }
 
-void slow_causes_print(FILE *out, const struct roce_conn_summary *sum, const char *scope)
+void slow_causes_print(FILE *out, const struct roce_conn_summary *sum, const char *scope,
+                       const struct two_points *points)
 {
     struct slow_direction a = slow_direction_of(sum, 0), b = slow_direction_of(sum, 1);
+    char buf[LINE_LEN];
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
+    bool between;
 
-    print_side(out, &a, "→", scope);
-    print_side(out, &b, "←", scope);
+    a.path = path_of(points, sum, 0);
+    b.path = path_of(points, sum, 1);
+    between = print_side(out, &a, "→", scope);
+    between |= print_side(out, &b, "←", scope);
+    if (between && a.path.mine) {
+        path_text(&t, &a.path, is_path_slow(&a) || is_path_slow(&b));
+        fprintf(out, "     %s\n", buf);
+    }
     if (silence_is_notable(sum)) {
-        char buf[LINE_LEN];
-        struct strbuf t = strbuf_of(buf, sizeof(buf));
-
+        t = strbuf_of(buf, sizeof(buf));
         silence_text(&t, sum);
         fprintf(out, "     %s\n", buf);
     }

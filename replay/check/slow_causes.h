@@ -7,7 +7,7 @@
 #define REPLAY_CHECK_SLOW_CAUSES_H
 
 #include <stdio.h>
-#include "flow/base/summary.h"
+#include "check/two_points.h"
 
 /* Returns whether a connection was slow: retransmitted or damaged packets, or the time that they
  * cost, exceed a limit. Returns false for a connection that failed or got stuck, because the report
@@ -22,7 +22,9 @@ bool check_conn_paused(const struct roce_conn_summary *sum);
 /* Prints the causes of a slow connection, each with a hint where to search. The lines are indented;
  * lines about a side begin with its arrow. `scope` is Wireshark's display filter for the packets of
  * the connection; after each cause, a filter for the packets that show the cause is printed. If
- * `scope` is NULL, no filters are printed. */
-void slow_causes_print(FILE *out, const struct roce_conn_summary *sum, const char *scope);
+ * `scope` is NULL, no filters are printed. `points` is the comparison with a second capture, or
+ * NULL: if it shows the reason of a cause, it replaces the hint. */
+void slow_causes_print(FILE *out, const struct roce_conn_summary *sum, const char *scope,
+                       const struct two_points *points);
 
 #endif

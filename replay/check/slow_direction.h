@@ -7,6 +7,7 @@
 #ifndef REPLAY_CHECK_SLOW_DIRECTION_H
 #define REPLAY_CHECK_SLOW_DIRECTION_H
 
+#include "check/path_text.h"
 #include "flow/base/summary.h"
 #include "util/strbuf.h"
 
@@ -25,8 +26,14 @@ struct slow_direction {
     /* Time for which the peer retransmitted its REP because the RTU of this side was late, ns;
      * otherwise 0. */
     uint64_t rtu_ns;
+    struct path path; /* between two capture points; its members `mine` and `its` are NULL without
+                       * a second capture */
     uint64_t silence_ns; /* notable silences of the connection before requests of this side, ns */
 };
+
+/* What can cause a slow cause if it happens between two capture points: bits of slow_cause.between.
+ */
+enum { SLOW_BY_LOSS = 1u << 0, SLOW_BY_DELAY = 1u << 1 };
 
 /* A cause that slowed a direction. */
 struct slow_cause {
@@ -35,6 +42,7 @@ struct slow_cause {
     void (*look)(struct strbuf *, const struct slow_direction *); /* appends where to search */
     bool cm;            /* CM messages show the cause; they use QP 1, not the connection's QPs */
     const char *filter; /* Wireshark's display filter for the packets that show the cause */
+    unsigned between;   /* bit set of SLOW_BY_*: what another capture may show as the reason */
 };
 
 struct slow_direction slow_direction_of(const struct roce_conn_summary *sum, unsigned side);

@@ -27,6 +27,42 @@ static struct point_direction *direction_of_addrs(struct two_points *all, const 
     return &all->dir[i];
 }
 
+static struct point_flow_key flow_key(const uint8_t src[16], const uint8_t dst[16],
+                                      uint32_t dest_qp)
+{
+    struct point_flow_key key;
+
+    memset(&key, 0, sizeof(key));
+    memcpy(key.addrs.src, src, 16);
+    memcpy(key.addrs.dst, dst, 16);
+    key.dest_qp = dest_qp;
+    return key;
+}
+
+/* Returns the number of the flow from `src` to a QP of `dst`, or KEYMAP_NONE if out of memory. */
+static uint32_t flow_of(struct two_points *all, const uint8_t src[16], const uint8_t dst[16],
+                        uint32_t dest_qp)
+{
+    const struct point_flow_key key = flow_key(src, dst, dest_qp);
+    uint32_t cnt = all->flow_index.cnt, i = KEYMAP_NONE;
+
+    if (VEC_GROW(all->flow, cnt, all->flow_cap))
+        i = keymap_add(&all->flow_index, &key);
+    if (i == cnt)
+        all->flow[i] = (struct two_points_path){0};
+    all->failed |= i == KEYMAP_NONE;
+    return i;
+}
+
+const struct two_points_path *two_points_path(const struct two_points *all, const uint8_t src[16],
+                                              const uint8_t dst[16], uint32_t dest_qp)
+{
+    const struct point_flow_key key = flow_key(src, dst, dest_qp);
+    const uint32_t i = keymap_get(&all->flow_index, &key);
+
+    return i == KEYMAP_NONE ? NULL : &all->flow[i];
+}
+
 static uint64_t add_bytes(uint64_t hash, const void *bytes, size_t len)
 {
     const uint8_t *p = bytes;
@@ -61,10 +97,17 @@ static int compare_frame(const void *key, const void *packet)
 }
 
 /* Returns the packet with a frame number, or NULL. */
-static struct point_packet *packet_of_frame(struct point_capture *at, uint32_t frame)
+static struct point_packet *packet_of_frame(const struct point_capture *at, uint32_t frame)
 {
     return at->cnt ? bsearch(&frame, at->packet, at->cnt, sizeof(*at->packet), compare_frame)
                    : NULL;
+}
+
+bool two_points_passed(const struct two_points *all, uint32_t frame)
+{
+    const struct point_packet *p = packet_of_frame(&all->at[0], frame);
+
+    return p && p->mate != NO_MATE;
 }
 
 /* Counts a sequence NAK for a request that was captured before the NAK. */
@@ -89,12 +132,14 @@ static void record_packet(void *user, const struct roce_flow_in *in,
     uint64_t key = UINT64_C(0xCBF29CE484222325);
     struct point_direction *dir;
     struct point_packet *p;
+    uint32_t flow;
 
     if (!result || (result->flags & ROCE_AN_COPY))
         return;
     roce_pkt_addr(pkt, src, dst);
     dir = direction_of_addrs(at->all, src, dst);
-    p = dir ? new_packet(at) : NULL;
+    flow = flow_of(at->all, src, dst, pkt->bth.dest_qp);
+    p = dir && flow != KEYMAP_NONE ? new_packet(at) : NULL;
     if (!p)
         return;
     dir->cnt[at->which]++;
@@ -104,6 +149,7 @@ static void record_packet(void *user, const struct roce_flow_in *in,
                                .icrc = pkt->icrc,
                                .frame = in->frame,
                                .dir = (uint32_t)(dir - at->all->dir),
+                               .flow = flow,
                                .mate = NO_MATE,
                                .damaged = in->icrc == ROCE_ICRC_BAD,
                                .in_disorder = (result->flags & ROCE_AN_OUT_OF_ORDER) != 0};
@@ -125,6 +171,12 @@ static void record_conn(void *user, const struct roce_conn_summary *sum)
             check_side_missing_responses(s) + s->missing_repeats + check_side_missing(s);
         losses->behind += peer->read_restarts.captured + peer->read_gap_restarts.captured;
         losses->missed += s->unseen_packets;
+        if (s->unseen_packets && peer->qpn != ROCE_QPN_UNKNOWN) {
+            const uint32_t flow = flow_of(at->all, s->addr, peer->addr, peer->qpn);
+
+            if (flow != KEYMAP_NONE)
+                at->all->flow[flow].missed[at->which] += s->unseen_packets;
+        }
     }
 }
 
@@ -132,8 +184,10 @@ struct two_points *two_points_new(void)
 {
     struct two_points *all = calloc(1, sizeof(*all));
 
-    if (all)
+    if (all) {
         keymap_init(&all->index, sizeof(struct point_addrs));
+        keymap_init(&all->flow_index, sizeof(struct point_flow_key));
+    }
     for (unsigned i = 0; all && i < 2; i++) {
         all->at[i].all = all;
         all->at[i].which = i;
@@ -150,7 +204,9 @@ void two_points_del(struct two_points *all)
         free(all->at[i].by_dir);
     }
     keymap_free(&all->index);
+    keymap_free(&all->flow_index);
     free(all->dir);
+    free(all->flow);
     free(all->ns);
     free(all);
 }

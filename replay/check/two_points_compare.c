@@ -7,117 +7,6 @@
 /* Upper limit of the clock resolution that clock_grain() returns, ns. */
 #define GRAIN_MOST UINT64_C(1000000000)
 
-/* ---- matching packets of both captures ---------------------------------------------------------
- */
-
-static int compare_packets(const void *a, const void *b)
-{
-    const struct point_packet *x = *(const struct point_packet *const *)a;
-    const struct point_packet *y = *(const struct point_packet *const *)b;
-
-    if (x->key != y->key)
-        return x->key < y->key ? -1 : 1;
-    if (x->icrc != y->icrc)
-        return x->icrc < y->icrc ? -1 : 1;
-    return x < y ? -1 : x > y;
-}
-
-/* Returns pointers to the packets of a capture, sorted so that equal packets are adjacent and
- * remain in capture order. `icrc`: equal packets must have equal ICRCs. Returns NULL if out of
- * memory. */
-static struct point_packet **sort_packets(struct point_capture *at, bool icrc)
-{
-    struct point_packet **sorted = malloc((at->cnt + 1u) * sizeof(struct point_packet *));
-
-    for (uint32_t i = 0; sorted && i < at->cnt; i++) {
-        if (!icrc)
-            at->packet[i].icrc = 0;
-        sorted[i] = &at->packet[i];
-    }
-    if (sorted)
-        qsort(sorted, at->cnt, sizeof(struct point_packet *), compare_packets);
-    return sorted;
-}
-
-static bool is_equal(const struct point_packet *x, const struct point_packet *y)
-{
-    return x->key == y->key && x->icrc == y->icrc;
-}
-
-static uint32_t equal_cnt(struct point_packet *const *sorted, uint32_t i, uint32_t cnt)
-{
-    uint32_t n = 1;
-
-    while (i + n < cnt && is_equal(sorted[i], sorted[i + n]))
-        n++;
-    return n;
-}
-
-static void join_packets(struct two_points *all, struct point_packet *a, struct point_packet *b)
-{
-    a->mate = (uint32_t)(b - all->at[1].packet);
-    b->mate = (uint32_t)(a - all->at[0].packet);
-}
-
-/* Matches packets that are all equal: each packet of `few` with one of `many`, in capture order, so
- * that their time differences are small. `ahead` is the clock of `many` minus the clock of `few`,
- * ns. `swap`: `few` is from capture b. */
-static void match_repeated(struct two_points *all, struct point_packet **few, uint32_t few_cnt,
-                           struct point_packet **many, uint32_t many_cnt, int64_t ahead, bool swap)
-{
-    uint32_t at = 0;
-
-    for (uint32_t i = 0; i < few_cnt; i++) {
-        const uint32_t last = many_cnt - (few_cnt - i); /* leaves one packet of `many` for each of
-                                                         * the later packets of `few` */
-        uint32_t best = at;
-        int64_t best_ns = INT64_MAX;
-
-        for (uint32_t k = at; k <= last; k++) {
-            int64_t ns = (int64_t)(many[k]->time - few[i]->time) - ahead;
-
-            ns = ns < 0 ? -ns : ns;
-            if (ns >= best_ns)
-                continue;
-            best = k;
-            best_ns = ns;
-        }
-        if (swap)
-            join_packets(all, many[best], few[i]);
-        else
-            join_packets(all, few[i], many[best]);
-        at = best + 1;
-    }
-}
-
-/* Matches equal packets of both captures. Without `repeated`, matches only packets that occur once
- * in each capture; with `repeated`, the others. */
-static void match_packets(struct two_points *all, struct point_packet **a, struct point_packet **b,
-                          bool repeated)
-{
-    const uint32_t a_cnt = all->at[0].cnt, b_cnt = all->at[1].cnt;
-
-    for (uint32_t i = 0, k = 0; i < a_cnt && k < b_cnt;) {
-        uint32_t na = equal_cnt(a, i, a_cnt), nb = equal_cnt(b, k, b_cnt);
-
-        if (!is_equal(a[i], b[k])) {
-            if (a[i]->key != b[k]->key ? a[i]->key < b[k]->key : a[i]->icrc < b[k]->icrc)
-                i += na;
-            else
-                k += nb;
-            continue;
-        }
-        if (!repeated && na == 1 && nb == 1)
-            join_packets(all, a[i], b[k]);
-        else if (repeated && na + nb > 2 && na <= nb)
-            match_repeated(all, a + i, na, b + k, nb, all->ahead, false);
-        else if (repeated && na + nb > 2)
-            match_repeated(all, b + k, nb, a + i, na, -all->ahead, true);
-        i += na;
-        k += nb;
-    }
-}
-
 /* ---- comparing the clocks ----------------------------------------------------------------------
  */
 
@@ -174,15 +63,6 @@ static bool sort_by_direction(struct point_capture *at)
     return true;
 }
 
-/* Returns packet `i` of a direction in capture `which`. */
-static struct point_packet *packet_of(const struct two_points *all, unsigned which, uint32_t dir,
-                                      uint32_t i)
-{
-    const struct point_capture *at = &all->at[which];
-
-    return &at->packet[at->by_dir[all->dir[dir].begin[which] + i]];
-}
-
 /* Fills `ns` with the time differences of the matched packets of direction `dir`, sorted. Returns
  * their number. */
 static uint32_t sort_differences(const struct two_points *all, uint32_t dir, int64_t *ns)
@@ -190,7 +70,7 @@ static uint32_t sort_differences(const struct two_points *all, uint32_t dir, int
     uint32_t cnt = 0;
 
     for (uint32_t i = 0; i < all->dir[dir].cnt[0]; i++) {
-        const struct point_packet *a = packet_of(all, 0, dir, i);
+        const struct point_packet *a = two_points_packet(all, 0, dir, i);
 
         if (a->mate != NO_MATE)
             ns[cnt++] = difference(all, a);
@@ -260,7 +140,7 @@ static void find_common(struct two_points *all, unsigned which, uint32_t dir)
     bool found = false;
 
     for (uint32_t i = 0; i < d->cnt[which]; i++) {
-        if (packet_of(all, which, dir, i)->mate == NO_MATE)
+        if (two_points_packet(all, which, dir, i)->mate == NO_MATE)
             continue;
         if (!found)
             d->first_common[which] = i;
@@ -274,7 +154,7 @@ static void find_common(struct two_points *all, unsigned which, uint32_t dir)
  * Without a common packet in its direction, its delay is unknown and assumed to be 0. */
 static bool is_during(const struct two_points *all, unsigned which, uint32_t dir, uint32_t i)
 {
-    const struct point_packet *p = packet_of(all, which, dir, i);
+    const struct point_packet *p = two_points_packet(all, which, dir, i);
     const struct point_capture *other = &all->at[!which];
     const struct point_direction *d = &all->dir[dir];
     int64_t least = d->matched ? d->least : all->ahead, most = d->matched ? d->most : all->ahead;
@@ -284,15 +164,6 @@ static bool is_during(const struct two_points *all, unsigned which, uint32_t dir
     if (i > d->first_common[which] && i < d->last_common[which])
         return true;
     return early >= (int64_t)other->first_time && late <= (int64_t)other->last_time;
-}
-
-/* Returns the delay of a packet between the two points, ns. `ns` is its time in capture b minus its
- * time in capture a. */
-static uint64_t delay_of(const struct two_points *all, uint32_t dir, int64_t ns)
-{
-    int64_t delay = all->dir[dir].from_b ? all->ahead - ns : ns - all->ahead;
-
-    return delay > 0 ? (uint64_t)delay : 0;
 }
 
 /* Returns how many of the `lost` packets only the second capture lacks. */
@@ -318,7 +189,7 @@ static uint64_t mark_disorder(const struct two_points *all, uint32_t dir)
     uint64_t late = 0;
 
     for (uint32_t i = 0; i < all->dir[dir].cnt[second]; i++) {
-        struct point_packet *p = packet_of(all, second, dir, i);
+        struct point_packet *p = two_points_packet(all, second, dir, i);
 
         if (p->mate == NO_MATE)
             continue;
@@ -327,7 +198,7 @@ static uint64_t mark_disorder(const struct two_points *all, uint32_t dir)
         latest = p->mate > latest ? p->mate : latest;
     }
     for (uint32_t i = all->dir[dir].cnt[second]; i-- > 0;) {
-        struct point_packet *p = packet_of(all, second, dir, i);
+        struct point_packet *p = two_points_packet(all, second, dir, i);
 
         if (p->mate == NO_MATE)
             continue;
@@ -337,12 +208,41 @@ static uint64_t mark_disorder(const struct two_points *all, uint32_t dir)
     return late;
 }
 
-/* Marks the packets whose previous transmission was in disorder. `sorted` is from sort_packets().
+/* Marks the packets whose previous transmission was in disorder. `sorted` is from
+ * two_points_sort().
  */
 static void mark_again(struct point_packet *const *sorted, uint32_t cnt)
 {
     for (uint32_t i = 1; i < cnt; i++)
-        sorted[i]->again = is_equal(sorted[i - 1], sorted[i]) && sorted[i - 1]->in_disorder;
+        sorted[i]->again = two_points_equal(sorted[i - 1], sorted[i]) && sorted[i - 1]->in_disorder;
+}
+
+/* Adds the packets of a direction to the counters of their flows. */
+static void count_flows(struct two_points *all, uint32_t dir)
+{
+    const struct point_direction *d = &all->dir[dir];
+    const unsigned first = d->from_b, second = !first;
+    const bool lacks = d->cnt[second] == 0 && d->result.lost == 0; /* the whole direction was not
+                                                                    * captured */
+
+    for (uint32_t i = 0; i < d->cnt[first]; i++) {
+        const struct point_packet *p = two_points_packet(all, first, dir, i), *mate;
+        struct two_points_path *path = &all->flow[p->flow];
+        uint64_t ns;
+
+        path->packets++;
+        path->from_b = d->from_b;
+        if (p->mate == NO_MATE) {
+            path->lost += !lacks && is_during(all, first, dir, i);
+            continue;
+        }
+        mate = &all->at[second].packet[p->mate];
+        ns = two_points_delay(all, dir, difference(all, second ? p : mate));
+        path->damaged += !p->damaged && mate->damaged;
+        path->compared++;
+        path->delay_sum += ns;
+        path->delay_max = ns > path->delay_max ? ns : path->delay_max;
+    }
 }
 
 static struct point_result compare_direction(const struct two_points *all, uint32_t dir)
@@ -356,12 +256,13 @@ static struct point_result compare_direction(const struct two_points *all, uint3
                              .behind = d->losses[second].behind};
 
     if (cnt)
-        r.delay = (struct point_delay){.min = delay_of(all, dir, all->ns[first ? cnt - 1 : 0]),
-                                       .median = delay_of(all, dir, all->ns[cnt / 2]),
-                                       .max = delay_of(all, dir, all->ns[first ? 0 : cnt - 1])};
+        r.delay =
+            (struct point_delay){.min = two_points_delay(all, dir, all->ns[first ? cnt - 1 : 0]),
+                                 .median = two_points_delay(all, dir, all->ns[cnt / 2]),
+                                 .max = two_points_delay(all, dir, all->ns[first ? 0 : cnt - 1])};
 
     for (uint32_t i = 0; i < d->cnt[first]; i++) {
-        const struct point_packet *p = packet_of(all, first, dir, i);
+        const struct point_packet *p = two_points_packet(all, first, dir, i);
 
         if (p->mate != NO_MATE) {
             r.damaged += !p->damaged && all->at[second].packet[p->mate].damaged;
@@ -376,7 +277,7 @@ static struct point_result compare_direction(const struct two_points *all, uint3
     r.missed = missed_of(all, dir, r.lost);
     r.lost -= r.missed;
     for (uint32_t i = 0; i < d->cnt[second]; i++) {
-        const struct point_packet *p = packet_of(all, second, dir, i);
+        const struct point_packet *p = two_points_packet(all, second, dir, i);
 
         if (p->mate == NO_MATE && (!d->matched || is_during(all, second, dir, i)))
             r.only_second++;
@@ -392,32 +293,47 @@ static struct point_result compare_direction(const struct two_points *all, uint3
 /* ---- comparing both captures -------------------------------------------------------------------
  */
 
+bool two_points_has_delays(const struct two_points *all)
+{
+    return all->both_ways && all->spread >= 0;
+}
+
 int two_points_compare(struct two_points *all, const char *const name[2], struct error *error)
 {
     const bool icrc = !all->at[0].unverified && !all->at[1].unverified;
-    struct point_packet **a = sort_packets(&all->at[0], icrc),
-                        **b = sort_packets(&all->at[1], icrc);
+    struct point_packet **a = two_points_sort(&all->at[0], icrc),
+                        **b = two_points_sort(&all->at[1], icrc);
     bool any = false, ready;
 
     all->ns = malloc((all->at[0].cnt + 1u) * sizeof(*all->ns));
     ready = a && b && all->ns && !all->failed && sort_by_direction(&all->at[0]) &&
             sort_by_direction(&all->at[1]);
     if (ready) {
-        match_packets(all, a, b, false);
+        two_points_match(all, a, b, false);
         align_clocks(all);
         for (uint32_t i = 0; i < all->index.cnt; i++)
             any |= all->dir[i].matched;
         if (any)
-            match_packets(all, a, b, true);
+            two_points_match(all, a, b, true);
         for (uint32_t i = 0; i < all->index.cnt && any; i++) {
+            if (icrc)
+                two_points_match_damaged(all, i);
             all->dir[i].result.reordered = mark_disorder(all, i);
             find_common(all, 0, i);
             find_common(all, 1, i);
         }
         mark_again(a, all->at[0].cnt);
         mark_again(b, all->at[1].cnt);
-        for (uint32_t i = 0; i < all->index.cnt && any; i++)
+        for (uint32_t i = 0; i < all->index.cnt && any; i++) {
             all->dir[i].result = compare_direction(all, i);
+            count_flows(all, i);
+        }
+        for (uint32_t i = 0; i < all->flow_index.cnt && any; i++) {
+            struct two_points_path *path = &all->flow[i];
+            const uint64_t missed = path->missed[!path->from_b];
+
+            path->lost -= missed < path->lost ? missed : path->lost;
+        }
     }
     free(a);
     free(b);

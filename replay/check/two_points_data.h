@@ -3,7 +3,8 @@
  * The packets, directions and results of a comparison of two captures (two_points.h).
  *
  *   two_points.c          records the packets of each capture
- *   two_points_compare.c  matches the packets, aligns the clocks, fills the results
+ *   two_points_match.c    matches the packets of both captures
+ *   two_points_compare.c  aligns the clocks, fills the results
  *   two_points_report.c   prints the results as text and as JSON
  */
 #ifndef REPLAY_CHECK_TWO_POINTS_DATA_H
@@ -21,12 +22,24 @@ struct point_packet {
     uint32_t icrc;
     uint32_t frame;
     uint32_t dir;
+    uint32_t flow; /* index in two_points.flow */
     uint32_t mate; /* index of the packet in the other capture, or NO_MATE */
     uint8_t naks;  /* number of sequence NAKs for this transmission, at most 255 */
     bool damaged;
     bool in_disorder; /* captured after a packet that was sent later, or before one that was sent
                        * earlier */
     bool again;       /* the previous transmission of the same packet was `in_disorder` */
+};
+
+/* Source and destination of a direction. */
+struct point_addrs {
+    uint8_t src[16], dst[16];
+};
+
+/* The packets of one direction to one QP. */
+struct point_flow_key {
+    struct point_addrs addrs;
+    uint32_t dest_qp;
 };
 
 /* Losses of one direction, inferred from one capture alone. */
@@ -47,11 +60,6 @@ struct point_capture {
     uint64_t first_time, last_time; /* times of the first and the last frame, ns */
     bool unverified;                /* the capture has packets whose ICRC is cut off */
     uint32_t *by_dir;               /* indices of the packets, sorted by direction */
-};
-
-/* Source and destination of a direction. */
-struct point_addrs {
-    uint8_t src[16], dst[16];
 };
 
 struct point_delay {
@@ -97,6 +105,9 @@ struct two_points {
     struct keymap index; /* number of each direction, by its struct point_addrs */
     struct point_direction *dir;
     size_t dir_cap;
+    struct keymap flow_index; /* number of each flow, by its struct point_flow_key */
+    struct two_points_path *flow;
+    size_t flow_cap;
     bool failed;   /* out of memory */
     int64_t ahead; /* time of clock b minus time of clock a, ns */
     /* Accuracy of `ahead`, ns: half of the range that the packets allow, and at least the clock
@@ -105,5 +116,41 @@ struct two_points {
     bool both_ways;
     int64_t *ns; /* array with one time difference for each packet of capture a, ns */
 };
+
+static inline bool two_points_equal(const struct point_packet *x, const struct point_packet *y)
+{
+    return x->key == y->key && x->icrc == y->icrc;
+}
+
+/* Returns packet `i` of a direction in capture `which`. */
+static inline struct point_packet *two_points_packet(const struct two_points *all, unsigned which,
+                                                     uint32_t dir, uint32_t i)
+{
+    const struct point_capture *at = &all->at[which];
+
+    return &at->packet[at->by_dir[all->dir[dir].begin[which] + i]];
+}
+
+/* Returns the delay of a packet of a direction between the two points, ns. `ns` is its time in
+ * capture b minus its time in capture a. */
+static inline uint64_t two_points_delay(const struct two_points *all, uint32_t dir, int64_t ns)
+{
+    int64_t delay = all->dir[dir].from_b ? all->ahead - ns : ns - all->ahead;
+
+    return delay > 0 ? (uint64_t)delay : 0;
+}
+
+/* Returns pointers to the packets of a capture, sorted so that equal packets are adjacent and
+ * remain in capture order. `icrc`: equal packets must have equal ICRCs. Returns NULL if out of
+ * memory. */
+struct point_packet **two_points_sort(struct point_capture *at, bool icrc);
+
+/* Matches equal packets of both captures. Without `repeated`, matches only packets that occur once
+ * in each capture; with `repeated`, the others. `a` and `b` are from two_points_sort(). */
+void two_points_match(struct two_points *all, struct point_packet **a, struct point_packet **b,
+                      bool repeated);
+
+/* Matches the damaged packets of a direction whose headers or ICRC field were damaged. */
+void two_points_match_damaged(struct two_points *all, uint32_t dir);
 
 #endif

@@ -30,8 +30,8 @@ static void look_setup_late(struct strbuf *t, const struct slow_direction *w)
                        : " accepts connections late");
 }
 
-const struct slow_cause slow_setup_late = {is_setup_late, say_setup_late, look_setup_late, true,
-                                           "roce.cm.message"};
+const struct slow_cause slow_setup_late = {is_setup_late, say_setup_late,    look_setup_late,
+                                           true,          "roce.cm.message", 0};
 
 static bool is_rtu_late(const struct slow_direction *w)
 {
@@ -61,8 +61,8 @@ static void look_rtu_late(struct strbuf *t, const struct slow_direction *w)
     strbuf_addf(t, " answered late: check for lost CM messages");
 }
 
-const struct slow_cause slow_rtu_late = {is_rtu_late, say_rtu_late, look_rtu_late, true,
-                                         "roce.cm.message"};
+const struct slow_cause slow_rtu_late = {is_rtu_late, say_rtu_late,      look_rtu_late,
+                                         true,        "roce.cm.message", 0};
 
 static bool is_response_late(const struct slow_direction *w)
 {
@@ -90,8 +90,12 @@ static void add_slow_host(struct strbuf *t, const struct slow_direction *w)
 }
 
 const struct slow_cause slow_response_late = {
-    is_response_late, say_response_late, add_slow_host, false,
-    "roce.analysis.ack_rtt >= 0.01 || roce.analysis.response_time >= 0.01"};
+    is_response_late,
+    say_response_late,
+    add_slow_host,
+    false,
+    "roce.analysis.ack_rtt >= 0.01 || roce.analysis.response_time >= 0.01",
+    SLOW_BY_DELAY};
 
 /* Appends the averages for one RNR NAK. The time budget counts the wait after the previous packet.
  * This wait can be shorter than the wait after the NAK, because the requester may send more packets
@@ -132,8 +136,8 @@ static void look_unready(struct strbuf *t, const struct slow_direction *w)
     strbuf_addf(t, "each RNR NAK costs at least min_rnr_timer");
 }
 
-const struct slow_cause slow_unready = {slow_is_unready, say_unready, look_unready, false,
-                                        "roce.analysis.rnr_nak"};
+const struct slow_cause slow_unready = {
+    slow_is_unready, say_unready, look_unready, false, "roce.analysis.rnr_nak", 0};
 
 static bool is_without_credit(const struct slow_direction *w)
 {
@@ -158,8 +162,12 @@ static void look_without_credit(struct strbuf *t, const struct slow_direction *w
 }
 
 const struct slow_cause slow_without_credit = {
-    is_without_credit, say_without_credit, look_without_credit, false,
-    "roce.analysis.zero_credit || roce.analysis.credit_update"};
+    is_without_credit,
+    say_without_credit,
+    look_without_credit,
+    false,
+    "roce.analysis.zero_credit || roce.analysis.credit_update",
+    0};
 
 static void say_paged(struct strbuf *t, const struct slow_direction *w)
 {
@@ -187,8 +195,8 @@ static void look_paged(struct strbuf *t, const struct slow_direction *w)
                                    : "");
 }
 
-const struct slow_cause slow_paged = {slow_is_paged, say_paged, look_paged, false,
-                                      "roce.analysis.rnr_nak"};
+const struct slow_cause slow_paged = {slow_is_paged,           say_paged, look_paged, false,
+                                      "roce.analysis.rnr_nak", 0};
 
 static void say_congested(struct strbuf *t, const struct slow_direction *w)
 {
@@ -210,8 +218,12 @@ static void look_congested(struct strbuf *t, const struct slow_direction *w)
                 marked, marked == 1 ? " is marked" : "s are marked");
 }
 
-const struct slow_cause slow_congested = {slow_is_congested, say_congested, look_congested, false,
-                                          "roce.analysis.cnp || roce.analysis.ce"};
+const struct slow_cause slow_congested = {slow_is_congested,
+                                          say_congested,
+                                          look_congested,
+                                          false,
+                                          "roce.analysis.cnp || roce.analysis.ce",
+                                          0};
 
 static void say_spurious(struct strbuf *t, const struct slow_direction *w)
 {
@@ -238,8 +250,9 @@ static void look_spurious(struct strbuf *t, const struct slow_direction *w)
     strbuf_addf(t, "if the path is long, set a longer ACK timeout (ibv_modify_qp, timeout)");
 }
 
-const struct slow_cause slow_spurious = {slow_is_spurious, say_spurious, look_spurious, false,
-                                         "roce.analysis.spurious_retransmission"};
+const struct slow_cause slow_spurious = {
+    slow_is_spurious, say_spurious, look_spurious, false, "roce.analysis.spurious_retransmission",
+    SLOW_BY_DELAY};
 
 /* Returns whether the requester uses adaptive retransmission: it chooses the wait before a
  * retransmission itself, not by the local ACK timeout. */
@@ -269,5 +282,9 @@ static void look_adaptive(struct strbuf *t, const struct slow_direction *w)
 }
 
 const struct slow_cause slow_adaptive = {
-    is_adaptive, say_adaptive, look_adaptive, false,
-    "roce.analysis.timeout_retransmission || roce.analysis.spurious_retransmission"};
+    is_adaptive,
+    say_adaptive,
+    look_adaptive,
+    false,
+    "roce.analysis.timeout_retransmission || roce.analysis.spurious_retransmission",
+    0};

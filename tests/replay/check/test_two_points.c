@@ -102,6 +102,69 @@ static void late_request_is_not_lost(void)
     expect(words, sizeof(words) / sizeof(words[0]));
 }
 
+/* The requester sends 0 to 3. Request 1 is lost between the points. In the go-back, request 2 is
+ * lost there, and the responder sends a sequence NAK for it. Point b captured request 2, but before
+ * the go-back: the NAK shows no loss behind b. */
+static void nak_for_a_lost_retransmission_shows_no_loss_behind(void)
+{
+    static const char *const words[] = {
+        "     2 lost, 0 damaged, 0 reordered between a and b; ",
+        "     0 lost before a, 0 lost or late behind b\n     lost between: frames 4, 9 of a\n",
+    };
+    static const char psns[] = "0123!1123!223";
+    struct flowgen g;
+    uint32_t base;
+
+    flowgen_init(&g);
+    flowgen_send(&g, 0, 64);
+    base = g.conn.psn[0];
+    for (const char *c = psns; *c; c++) {
+        const bool nak = *c == '!' && c++;
+        const uint32_t psn = base + (uint32_t)(*c - '0');
+
+        if (nak) {
+            g.conn.msn[0] = (uint32_t)(*c - '0') + 1;
+            flowgen_ack(&g, 1, psn, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ);
+        } else {
+            struct roce_pkt p;
+
+            g.conn.psn[0] = psn;
+            p = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
+            flowgen_put(&g, 0, &p);
+        }
+    }
+    g.conn.msn[0] = 5;
+    flowgen_ack_all(&g, 1);
+    checkrun_write_flow("a.pcapng", &g);
+    CHECKRUN_EXPECT("$R edit -q --impair drop@frame=4 --impair drop@frame=9 $T/a.pcapng "
+                    "$T/b.pcapng",
+                    0, "", "");
+    expect(words, sizeof(words) / sizeof(words[0]));
+    flowgen_free(&g);
+}
+
+/* On the way to point b, one bit of a request changes: in its headers, for example in the
+ * destination QP, or in its ICRC field. The request is damaged: it is not a lost packet and another
+ * one that a did not capture. */
+static void damaged_headers_are_no_loss(void)
+{
+    static const char *const words[] = {
+        "     0 lost, 1 damaged, 0 reordered between a and b; ",
+    };
+    static const char *const parts[] = {"header", "icrc"};
+
+    for (unsigned i = 0; i < 8; i++) {
+        char cmd[512];
+
+        snprintf(cmd, sizeof(cmd),
+                 "cp " SEEN " $T/a.pcapng; $R edit -q --seed %u --impair " B_LATER
+                 " --impair corrupt=%s@frame=11 " SEEN " $T/b.pcapng",
+                 i + 1, parts[i % 2]);
+        CHECKRUN_EXPECT(cmd, 0, "", "");
+        expect(words, 1);
+    }
+}
+
 /* Capture b begins late or ends early, and each packet needs 1 ms between the points. The packets
  * that were between the points at that time are not lost. */
 static void packets_outside_the_other_capture_are_not_compared(void)
@@ -129,6 +192,67 @@ static void packets_outside_the_other_capture_are_not_compared(void)
         CHECKRUN_EXPECT(cmd, 0, "", "");
         expect(rows[i].words, 2);
     }
+}
+
+/* The report of a names one cause for a slow connection: the losses or the delay between the
+ * points. It does not search on the other side of a, or on the responder. */
+static void reasons_use_both_captures(void)
+{
+    static const struct {
+        const char *impair, *words, *not ;
+    } rows[] = {
+        {"drop@frame=3",
+         "     between the two capture points, 1 of 15 packets of 192.0.2.1 was lost\n"
+         "       check this part of the path for drops",
+         "check for drops"},
+        {"delay=1ms@dir=request",
+         "     between the two capture points, no packet of this connection was lost or damaged",
+         "check this part of the path"},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct checkrun r;
+
+        CHECKRUN_EXPECT("cp " SEEN " $T/a.pcapng", 0, "", "");
+        r = checkrun("edit -q --impair %s " SEEN " $T/b.pcapng", rows[i].impair);
+        checkrun_free(&r);
+        r = checkrun("check $T/a.pcapng --other-end $T/b.pcapng");
+        if (!strstr(r.out, rows[i].words) || strstr(r.out, rows[i].not ))
+            suite_fail(__FILE__, __LINE__, "row %zu: no \"%s\" in: %s", i, rows[i].words, r.out);
+        checkrun_free(&r);
+    }
+}
+
+/* A responder seems slow, but the requests needed 60 ms between the points. The report must name
+ * the path. */
+static void slow_path_is_not_a_slow_responder(void)
+{
+    struct flowgen g;
+    struct checkrun r;
+
+    flowgen_init(&g);
+    for (unsigned i = 0; i < 5; i++) {
+        flowgen_message(&g, 0, ROCE_KIND_SEND, 64);
+        flowgen_wait(&g, 60000000);
+        flowgen_ack_all(&g, 1);
+    }
+    checkrun_write_flow("a.pcapng", &g);
+    r = checkrun("edit -q --impair delay=59ms@dir=request $T/a.pcapng $T/b.pcapng");
+    checkrun_free(&r);
+    CHECKRUN_EXPECT("$R check $T/a.pcapng --other-end $T/b.pcapng | grep -c 'find out why'", 1,
+                    "0\n", "");
+    CHECKRUN_EXPECT("$R check $T/a.pcapng --other-end $T/b.pcapng", 0,
+                    "a full queue or a slow link\n", "");
+    flowgen_free(&g);
+}
+
+/* The page shows the comparison. */
+static void page_has_the_comparison(void)
+{
+    CHECKRUN_EXPECT(TO_BOTH TO_B, 0, "", "");
+    CHECKRUN_EXPECT("$R check -q --html $T/page.html $T/a.pcapng --other-end $T/b.pcapng; "
+                    "grep -A3 'The two captures' $T/page.html",
+                    0, "<pre>comparison of a = ", "");
 }
 
 /* The JSON has the numbers of the text report, and the accuracy of the alignment of the two
@@ -236,8 +360,11 @@ static void captures_without_a_common_packet_are_an_error(void)
 
 SUITE("replay.two_points", TEST(equal_captures_have_no_loss),
       TEST(losses_between_the_points_are_found), TEST(one_great_delay_hides_no_loss),
-      TEST(late_request_is_not_lost), TEST(packets_outside_the_other_capture_are_not_compared),
-      TEST(json_has_the_figures), TEST(retransmission_is_not_the_lost_packet),
-      TEST(loss_of_the_last_packet_is_found), TEST(packets_that_a_capture_missed_are_not_lost),
+      TEST(late_request_is_not_lost), TEST(nak_for_a_lost_retransmission_shows_no_loss_behind),
+      TEST(damaged_headers_are_no_loss), TEST(reasons_use_both_captures),
+      TEST(slow_path_is_not_a_slow_responder), TEST(page_has_the_comparison),
+      TEST(packets_outside_the_other_capture_are_not_compared), TEST(json_has_the_figures),
+      TEST(retransmission_is_not_the_lost_packet), TEST(loss_of_the_last_packet_is_found),
+      TEST(packets_that_a_capture_missed_are_not_lost),
       TEST(direction_that_a_capture_lacks_is_not_lost),
       TEST(captures_without_a_common_packet_are_an_error))

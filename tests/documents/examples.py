@@ -106,6 +106,13 @@ def others_of(lines):
     return [re.sub(r" +", " ", re.sub(r"(^| )[#(].*", "", command)).strip() for command in found]
 
 
+def markdown():
+    """Returns the documents of the source tree, which may be a copy without git's folder."""
+    listed = subprocess.run(["git", "-C", TOP, "ls-files", "--cached", "--others", "--exclude-standard", "*.md"],
+                            capture_output=True, text=True).stdout.split()
+    return [TOP / name for name in listed] or [path for path in TOP.rglob("*.md") if "build" not in path.parts]
+
+
 def list_not_run():
     """Prints the commands that neither this program nor network.py runs. Returns the number of those without a reason, and of
     reasons without a command."""
@@ -113,11 +120,9 @@ def list_not_run():
     network = subprocess.run([sys.executable, "-B", TOP / "tests/documents/network.py", "--list"], capture_output=True,
                              text=True, check=True).stdout.splitlines()
     used, wrong = set(), 0
-    listed = subprocess.run(["git", "-C", TOP, "ls-files", "--cached", "--others", "--exclude-standard", "*.md"],
-                            capture_output=True, text=True, check=True).stdout.split()
-    for name in listed:
-        for command in others_of((TOP / name).read_text().splitlines()):
-            text = f"{name}: {command}"
+    for path in markdown():
+        for command in others_of(path.read_text().splitlines()):
+            text = f"{path.relative_to(TOP)}: {command}"
             row = next((row for row in rows if re.search(row[0], text)), None)
             why = "network.py" if text in network else row[1] if row else "NO REASON"
             used.add(row[0] if row and text not in network else None)
@@ -132,10 +137,7 @@ def list_not_run():
 
 def documents():
     """Returns the documents that have examples."""
-    listed = subprocess.run(["git", "-C", TOP, "ls-files", "--cached", "--others", "--exclude-standard", "*.md"],
-                            capture_output=True, text=True).stdout.split()
-    paths = [TOP / name for name in listed] or [p for p in TOP.rglob("*.md") if "build" not in p.parts]
-    return sorted(path for path in paths if examples_of(path.read_text().splitlines()))
+    return sorted(path for path in markdown() if examples_of(path.read_text().splitlines()))
 
 
 def matches(printed, actual):

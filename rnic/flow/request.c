@@ -286,6 +286,26 @@ static bool is_shift(const struct roce_ctx *ctx, const struct roce_sent_packet *
            (now->op != e->op || e->len > 0);
 }
 
+/* Counts a request that was captured out of order. */
+static void note_late(struct roce_cold_counters *cold, uint32_t psn)
+{
+    memmove(cold->late_psn + 1, cold->late_psn, (ROCE_LATE_PSNS - 1) * sizeof(cold->late_psn[0]));
+    cold->late_psn[0] = psn + 1;
+    cold->out_of_order++;
+}
+
+/* The first transmission of a request is captured, after its retransmission. */
+static void note_overtaken(struct roce_ctx *ctx, uint32_t psn)
+{
+    struct roce_req *req = &ctx->sender->req;
+    struct roce_cold_counters *cold = roce_cold(ctx->flow, ctx->sender);
+
+    cold->naks_for_late += req->retx.cause == ROCE_CAUSE_SEQ_NAK && req->retx.first == psn;
+    note_late(cold, psn);
+    ctx->result->flags |= ROCE_AN_OUT_OF_ORDER;
+    REPORT(ctx, OUT_OF_ORDER, "bth.psn", req->nxt, psn);
+}
+
 /* Processes a request whose PSN belongs to the window entry at `at`: a copy, a QP reuse or a
  * retransmission. */
 static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_packet *now)
@@ -309,12 +329,18 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
         if (!read || roce_opcode(e->op)->kind != ROCE_KIND_READ)
             return;
     }
+    if (skip == 0 && now->op == e->op && ctx->conn->facts.svc != ROCE_SVC_UC &&
+        roce_request_is_overtaken(ctx, e)) {
+        note_overtaken(ctx, now->psn);
+        return;
+    }
     if (skip == 0 && now->icrc == e->icrc && now->op == e->op &&
         (ctx->conn->facts.svc == ROCE_SVC_UC || roce_request_is_copy(ctx, e))) {
         if (req->watched)
             roce_spurious_request(ctx, now->psn_cnt, false); /* the network may have copied the
                                                               * packet: then the responder answers
                                                               * the copy */
+        roce_copy_time(ctx, roce_since(e->time, ctx->time));
         roce_report_copy(ctx, e->last_frame); /* on UC, an equal packet is a copy, because UC never
                                                * retransmits */
         return;
@@ -379,14 +405,6 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
 static bool overlaps_next(const struct roce_sent_packet *now, const struct roce_sent_packet *next)
 {
     return next && now->psn_cnt > 1 && ((next->psn - now->psn) & ROCE_PSN_MASK) < now->psn_cnt;
-}
-
-/* Counts a request that was captured out of order. */
-static void note_late(struct roce_cold_counters *cold, uint32_t psn)
-{
-    memmove(cold->late_psn + 1, cold->late_psn, (ROCE_LATE_PSNS - 1) * sizeof(cold->late_psn[0]));
-    cold->late_psn[0] = psn + 1;
-    cold->out_of_order++;
 }
 
 /* Processes a request with an older PSN than the newest request, but without a window entry. Its

@@ -575,7 +575,115 @@ static void naks_for_late_packets_are_counted(void)
     }
 }
 
+/* Event of a conversation whose packets pass two capture points: a request (psn, counted from 0), a
+ * sequence NAK or an ACK. */
+struct passing {
+    uint64_t time; /* ns */
+    uint32_t psn;
+    enum { REQUEST, NAK, ACK } kind;
+};
+
+static int compare_passing(const void *a, const void *b)
+{
+    const struct passing *x = a, *y = b;
+
+    return (x->time > y->time) - (x->time < y->time);
+}
+
+#define MIRRORED  100u /* requests */
+#define COPIED_NS 5000u
+
+/* Both ports of a switch are mirrored: each packet is captured again after 5 us. Request 40 is
+ * lost, and the requester retransmits 40 to 46 after a NAK, before the copies of the latest packets
+ * are captured. The sender does not use the IPv4 identification. So only the time tells copies from
+ * retransmissions. */
+static void mirrored_retransmissions_are_no_copies(void)
+{
+    struct passing event[2 * (MIRRORED + 16)];
+    unsigned cnt = 0, half;
+    struct flowgen g;
+    uint32_t base;
+
+    flowgen_begin(&g);
+    base = g.conn.psn[0];
+    for (uint32_t i = 0; i < MIRRORED + 7; i++) /* 7 retransmissions */
+        event[cnt++] = (struct passing){2000 * i, i < 47 ? i : i - 7, REQUEST};
+    event[cnt++] = (struct passing){41000, 15, ACK};
+    event[cnt++] = (struct passing){93000, 40, NAK};
+    event[cnt++] = (struct passing){2000 * (MIRRORED + 20), MIRRORED - 1, ACK};
+    half = cnt;
+    for (unsigned i = 0; i < half; i++) {
+        event[cnt] = event[i];
+        event[cnt++].time += COPIED_NS;
+    }
+    qsort(event, cnt, sizeof(event[0]), compare_passing);
+    g.step = 0;
+    for (unsigned i = 0; i < cnt; i++) {
+        g.now = UINT64_C(1000000000) + event[i].time;
+        g.ip_id[0] = g.ip_id[1] = 0;
+        g.conn.msn[0] = event[i].kind == NAK ? 40 : event[i].psn + 1;
+        if (event[i].kind == REQUEST) {
+            struct roce_pkt p;
+
+            g.conn.psn[0] = (base + event[i].psn) & ROCE_PSN_MASK;
+            p = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
+            p.bth.ackreq = event[i].psn % 16 == 15 || event[i].psn + 1 == MIRRORED;
+            flowgen_put(&g, 0, &p);
+        } else
+            flowgen_ack(&g, 1, base + event[i].psn, event[i].kind == NAK ? NAK_SEQ : ACK_31);
+    }
+    judge_end(&g, &v);
+    EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].packets, 7);
+    EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_UNKNOWN].packets, 0);
+    EXPECT_EQ(v.conn[0].side[0].missing_repeats, 0);
+    EXPECT_EQ(v.conn[0].side[0].copies, MIRRORED + 7);
+}
+
+/* A request is so late that its retransmission is captured before it. It did reach the capture
+ * point: it is out of order, and neither a copy nor another retransmission. */
+static void late_request_behind_its_retransmission_is_out_of_order(void)
+{
+    for (unsigned ids = 0; ids < 2; ids++) {
+        static const uint8_t order[] = {0, 1, 2, 4, 5, 6, 3, 4, 5, 6, 3, 7};
+        struct roce_pkt p[8];
+        struct flowgen g;
+
+        flowgen_begin(&g);
+        for (unsigned k = 0; k < 4; k++) {
+            g.ip_id[0] = ids ? g.ip_id[0] : 0;
+            flowgen_send(&g, 0, 64);
+        }
+        for (unsigned k = 0; k < 8; k++)
+            p[k] = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
+        for (unsigned k = 0; k < sizeof(order); k++) {
+            const uint16_t id = g.ip_id[0];
+
+            if (k == 6) {
+                g.conn.msn[0] = 4 + 3;
+                flowgen_ack(&g, 1, p[3].bth.psn, NAK_SEQ);
+            }
+            if (k == 10)
+                g.ip_id[0] = (uint16_t)(id - 8); /* it was sent before the packets that follow it */
+            if (!ids)
+                g.ip_id[0] = 0;
+            flowgen_put(&g, 0, &p[order[k]]);
+            if (k == 10)
+                g.ip_id[0] = id;
+        }
+        g.conn.msn[0] = 4 + 8;
+        flowgen_ack_all(&g, 1);
+        judge_end(&g, &v);
+        EXPECT_EQ(v.conn[0].side[0].out_of_order, 1);
+        EXPECT_EQ(v.conn[0].side[0].copies, 0);
+        EXPECT_EQ(v.conn[0].side[0].naks_for_late, 1);
+        EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].packets, 4);
+        EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_UNKNOWN].packets, 0);
+    }
+}
+
 SUITE("flow.capture_points", TEST(naks_for_late_packets_are_counted),
+      TEST(mirrored_retransmissions_are_no_copies),
+      TEST(late_request_behind_its_retransmission_is_out_of_order),
       TEST(mirrored_datagrams_are_counted_once), TEST(mirrored_responses_are_counted_once),
       TEST(mirrored_cm_messages_are_no_retransmissions),
       TEST(swapped_first_packets_are_out_of_order), TEST(read_that_counts_late_is_no_error),

@@ -319,6 +319,10 @@ struct roce_cold_counters {
      * request. */
     uint64_t missing_read_psns, unseen_read_psns;
     uint64_t out_of_order, copies, duplicates;
+    /* Time from a request to its copy, ns: that of the first copy, and number of further copies
+     * with about the same time. */
+    uint64_t copy_ns;
+    uint32_t copies_alike, copies_timed;
     bool response_twice;    /* an ACK was captured twice, to a request that was captured once */
     uint64_t naks_for_late; /* see naks_for_late of struct roce_endpoint_summary */
     uint32_t late_psn[ROCE_LATE_PSNS]; /* PSNs of the latest out-of-order packets, each plus 1; 0:

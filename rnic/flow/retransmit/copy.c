@@ -11,6 +11,8 @@
 /* shortest time after which a requester without a NAK retransmits, ns: a sooner repetition is a
  * copy */
 #define COPY_NS UINT64_C(50000)
+/* smallest number of copies that shows the usual time from a packet to its copy */
+#define ALIKE_MIN 8u
 
 void roce_report_copy(struct roce_ctx *ctx, uint32_t of)
 {
@@ -29,6 +31,43 @@ static bool is_captured_twice(const struct roce_endpoint *side)
 
     return copies &&
            copies * MANY >= (uint64_t)side->counts.packets + (uint64_t)peer->counts.packets;
+}
+
+/* Returns whether `ns` is about the time `usual` from a packet to its copy. */
+static bool is_alike(const struct roce_ctx *ctx, uint64_t ns, uint64_t usual)
+{
+    uint64_t apart = ns > usual ? ns - usual : usual - ns;
+
+    return apart <= usual / 4 + ctx->flow->grain;
+}
+
+/* Returns the time from a packet to its copy if nearly all copies of the sender's requests, or else
+ * of its peer's, came after about the same time, ns. Then the packets pass two capture points one
+ * after the other. Otherwise returns 0. */
+static uint64_t usual_copy_ns(const struct roce_ctx *ctx)
+{
+    const struct roce_endpoint *sides[2] = {ctx->sender, roce_peer(ctx->sender)};
+
+    for (int i = 0; i < 2; i++) {
+        const struct roce_cold_counters *cold = roce_cold_of(sides[i]);
+
+        if (cold->copies_timed >= ALIKE_MIN)
+            return (uint64_t)cold->copies_alike * 8 >= (uint64_t)cold->copies_timed * 7
+                       ? cold->copy_ns
+                       : 0;
+    }
+    return 0;
+}
+
+void roce_copy_time(struct roce_ctx *ctx, uint64_t ns)
+{
+    struct roce_cold_counters *cold = roce_cold(ctx->flow, ctx->sender);
+
+    if (cold->copies_timed == UINT32_MAX)
+        return;
+    if (cold->copies_timed++ == 0)
+        cold->copy_ns = ns;
+    cold->copies_alike += is_alike(ctx, ns, cold->copy_ns);
 }
 
 /* Returns whether other requests were captured since the latest transmission of `e`, and the
@@ -80,6 +119,8 @@ bool roce_request_is_copy(const struct roce_ctx *ctx, const struct roce_sent_pac
         return false;
     if (ctx->sender->saw_id)
         return e->ip_id == ctx->digest->ip_id;
+    if (is_captured_twice(ctx->sender) && usual_copy_ns(ctx))
+        return is_alike(ctx, roce_since(e->time, ctx->time), usual_copy_ns(ctx));
     return roce_since(e->time, ctx->time) < COPY_NS && !is_in_go_back(ctx, e);
 }
 

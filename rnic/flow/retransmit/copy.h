@@ -3,7 +3,9 @@
  * Copies: two captures of one transmission, as opposed to a retransmission. Two frames with the
  * same IPv4 identification and ICRC are copies if the sender uses a new identification for each
  * packet. Otherwise (also with IPv6), two requests with the same ICRC are copies if the time
- * between them is short and the requester did not go back in between. Used only in rnic/flow.
+ * between them is short and the requester did not go back in between. If most packets have a copy,
+ * and all after about the same time, this time tells copies from retransmissions. Used only in
+ * rnic/flow.
  */
 #ifndef FLOW_RETRANSMIT_COPY_H
 #define FLOW_RETRANSMIT_COPY_H
@@ -12,6 +14,9 @@
 
 /* Reports that the current packet is a copy of frame `of`, or of an unknown frame if `of` is 0. */
 void roce_report_copy(struct roce_ctx *ctx, uint32_t of);
+
+/* Records that the current request is a copy of one that was captured `ns` before. */
+void roce_copy_time(struct roce_ctx *ctx, uint64_t ns);
 
 /* Returns whether the current request is a copy of the latest transmission of `e`, a request with
  * the same PSN. */

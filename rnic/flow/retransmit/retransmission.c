@@ -739,3 +739,20 @@ bool roce_request_is_out_of_order(const struct roce_ctx *ctx, uint32_t psn)
     return roce_since(missing_since(req, psn), ctx->time) < limit &&
            !is_far_above_rtt(ctx, silence(ctx, NULL), 500);
 }
+
+bool roce_request_is_overtaken(const struct roce_ctx *ctx, const struct roce_sent_packet *e)
+{
+    const struct roce_req *req = &ctx->sender->req;
+    const struct roce_retransmission *retx = &req->retx;
+    uint32_t trigger;
+
+    if (retx->cause == ROCE_CAUSE_NONE || !ctx->conn->paired || e->tries != 1 ||
+        e->frame < retx->frame || roce_diff(e->psn, retx->first) < 0 ||
+        roce_diff(e->psn, retx->next) >= 0 || req->gap_time > retx->time ||
+        roce_since(req->gap_time, ctx->time) >= LATE_NS)
+        return false;
+    if (ctx->sender->saw_id ? (int16_t)(ctx->digest->ip_id - e->ip_id) >= 0
+                            : ctx->pkt->icrc != e->icrc || roce_conn_has_copies(ctx))
+        return false;
+    return cause_of(ctx, e, e->psn, silence(ctx, e), &trigger) == ROCE_CAUSE_UNKNOWN;
+}

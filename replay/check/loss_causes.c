@@ -157,18 +157,18 @@ static void say_answer_lost(struct strbuf *t, const struct slow_direction *w)
  * side, these restarts are ignored. */
 #define FEW 3u
 
-/* Appends which READ responses the requester lacked, and where to search for their loss.
- * `all` is the number of all retransmissions of READs because of missing responses. */
+/* Appends which responses, named `what`, the requester lacked, and where to search for their loss.
+ * `all` is the number of all retransmissions because of missing responses. */
 static void add_missing_response(struct strbuf *t, const struct slow_direction *w,
-                                 const struct roce_read_restarts *r, uint64_t all)
+                                 const struct roce_read_restarts *r, uint64_t all, const char *what)
 {
     uint64_t cnt = r->captured + r->missing;
 
     if (cnt == 1 && all == 1)
-        strbuf_addf(t, "the READ response with PSN %u was lost or late", r->psn);
+        strbuf_addf(t, "the %s with PSN %u was lost or late", what, r->psn);
     else
-        strbuf_addf(t, "%" PRIu64 "× a READ response was lost or late, first the one with PSN %u",
-                    cnt, r->psn);
+        strbuf_addf(t, "%" PRIu64 "× a %s was lost or late, first the one with PSN %u", cnt, what,
+                    r->psn);
     strbuf_addf(t, " (restart in frame %u): ", r->frame);
     if (r->missing == 0)
         strbuf_addf(t, "the capture contains the response%s; ", cnt == 1 ? "" : "s");
@@ -196,7 +196,8 @@ static void look_answer_lost(struct strbuf *t, const struct slow_direction *w)
     if (r->captured + r->missing) {
         add_missing_response(t, w, r,
                              slow_go_backs(w, ROCE_CAUSE_READ_GAP) +
-                                 slow_go_backs(w, ROCE_CAUSE_IMPLIED_NAK));
+                                 slow_go_backs(w, ROCE_CAUSE_IMPLIED_NAK),
+                             "response");
         return;
     }
     strbuf_addf(t, "check for drops from ");
@@ -316,7 +317,7 @@ static void look_late(struct strbuf *t, const struct slow_direction *w)
         return;
     }
     if (known) {
-        add_missing_response(t, w, reads, cnt);
+        add_missing_response(t, w, reads, cnt, "READ response");
         sep = "\n       ";
     }
     if (reads->late) {

@@ -119,7 +119,7 @@ struct roce_retx_summary {
 };
 
 /* Go-backs into the middle of a READ: the requester accepted all responses before some PSN, and
- * requests the READ again from this PSN. */
+ * requests the READ again from this PSN. In read_gap_restarts also go-backs to an atomic. */
 struct roce_read_restarts {
     uint64_t captured; /* number of go-backs to the PSN of a captured response: this response was
                         * lost behind the capture point */

@@ -428,27 +428,29 @@ static bool is_in_latest_responses(const struct roce_ctx *ctx, const struct roce
     return reached && !roce_read_gap_at(responder, psn);
 }
 
-/* Counts a go-back into READ `e`, because the response with PSN `psn` did not arrive. A timeout
- * counts only if the go-back starts in the middle of the READ, or if the first response was
- * captured. Otherwise the READ request may be lost. Returns whether the go-back was counted. */
+/* Counts a go-back to atomic `e`, or into READ `e`, because the response with PSN `psn` did not
+ * arrive. A timeout counts only if the go-back starts in the middle of a READ, or if the first
+ * response to the READ was captured. Otherwise the request may be lost. Returns whether the go-back
+ * was counted. */
 static bool count_read_restart(const struct roce_ctx *ctx, struct roce_cold_counters *sum,
                                const struct roce_sent_packet *e, uint32_t psn,
                                enum roce_cause cause)
 {
     bool timeout = cause == ROCE_CAUSE_TIMEOUT;
     struct roce_read_restarts *r = timeout ? &sum->read_restarts : &sum->read_gap_restarts;
-    bool captured;
+    bool read = e && roce_opcode(e->op)->kind == ROCE_KIND_READ, captured;
 
-    if (!e || roce_opcode(e->op)->kind != ROCE_KIND_READ ||
+    if (!e || !(read || (!timeout && roce_opcode_is_atomic(roce_opcode(e->op)))) ||
         (timeout && e->psn == psn && !roce_sent_has_response(e, 0)) ||
         (e->flags & ROCE_SENT_PSN_CNT_GUESS) || !ctx->conn->paired)
         return false;
-    captured = roce_sent_has_response(e, (psn - e->psn) & ROCE_PSN_MASK);
-    if (captured && (e->marks & ROCE_MARK_RESP_LATE)) {
+    captured = read ? roce_sent_has_response(e, (psn - e->psn) & ROCE_PSN_MASK)
+                    : (e->flags & ROCE_SENT_DONE) && !(e->marks & ROCE_MARK_REREQUESTED);
+    if (read && captured && (e->marks & ROCE_MARK_RESP_LATE)) {
         r->late++;
         return true;
     }
-    captured &= is_in_latest_responses(ctx, e, psn);
+    captured &= !read || is_in_latest_responses(ctx, e, psn);
     r->captured += captured;
     r->missing += !captured;
     if (r->frame == 0) {

@@ -95,6 +95,37 @@ static void loss_before_a_timeout_is_described(void)
     }
 }
 
+/* The requester retransmits an atomic whose response was captured, after the response to a later
+ * request. So the response was lost behind the capture point. */
+static void lost_atomic_response_has_a_side(void)
+{
+    struct flowgen g;
+    struct roce_pkt atomic[2], ack[2];
+    char words[256];
+
+    flowgen_init(&g);
+    flowgen_atomic(&g, 0);
+    for (unsigned again = 0; again < 2; again++) {
+        for (unsigned i = 0; i < 2; i++) {
+            if (!again) {
+                atomic[i] = flowgen_req(&g, 0, ROCE_OP_RC_FETCH_ADD, 8);
+                ack[i] = flowgen_resp(&g, 1, ROCE_OP_RC_ATOMIC_ACK, atomic[i].bth.psn, 0);
+                ack[i].aeth.msn = g.conn.msn[0] - 1 + i;
+            }
+            flowgen_put(&g, 0, &atomic[i]);
+        }
+        for (unsigned i = 0; i < 2; i++)
+            flowgen_put(&g, 1, &ack[i]);
+    }
+    checkrun_write_flow("atomic.pcap", &g);
+    snprintf(words, sizeof(words),
+             "the response with PSN %u was lost or late (restart in frame 7): the capture contains "
+             "the response; check for drops from the capture point to 192.0.2.1\n",
+             atomic[0].bth.psn);
+    CHECKRUN_EXPECT("$R check $T/atomic.pcap", 0, words, "");
+    flowgen_free(&g);
+}
+
 /* A connection is slow, but did not fail. The report must state the cause and the side to
  * investigate. */
 static void cause_of_a_slow_flow_is_reported(void)
@@ -452,7 +483,8 @@ static void rare_silences_of_a_busy_connection_are_reported(void)
 }
 
 SUITE("replay.check_causes", TEST(loss_before_a_timeout_is_described),
-      TEST(late_reaction_to_a_nak_has_two_possible_causes), TEST(cause_of_a_slow_flow_is_reported),
+      TEST(late_reaction_to_a_nak_has_two_possible_causes), TEST(lost_atomic_response_has_a_side),
+      TEST(cause_of_a_slow_flow_is_reported),
       TEST(requests_that_only_the_capture_lacks_are_not_lost), TEST(rates_around_cnps_are_reported),
       TEST(cnps_without_a_slower_sender_are_reported), TEST(swapped_uc_packets_lose_their_message),
       TEST(pauses_in_a_capture_of_one_direction_are_not_timeouts),

@@ -350,12 +350,38 @@ const struct slow_cause slow_late = {slow_is_late,
                                      "roce.analysis.timeout_retransmission",
                                      SLOW_BY_LOSS | SLOW_BY_DELAY};
 
+static void say_refused(struct strbuf *t, const struct slow_direction *w)
+{
+    const struct roce_retx_summary *r = &w->mine->retx[ROCE_CAUSE_UNKNOWN];
+
+    strbuf_add_addr(t, w->mine->addr);
+    strbuf_addf(t, " sent %" PRIu64 " packets again, each ", r->packets);
+    strbuf_add_duration(t, r->waited_ns / r->go_backs);
+    strbuf_addf(t, " after its previous transmission on average: Linux Soft-RoCE does so while the "
+                   "transmit queue of its interface is full");
+}
+
+static void look_refused(struct strbuf *t, const struct slow_direction *w)
+{
+    strbuf_addf(t, "on ");
+    strbuf_add_addr(t, w->mine->addr);
+    strbuf_addf(t, ", raise the rate of the interface or lengthen its queue (tc): the queue drops "
+                   "these packets, although they were captured before it");
+}
+
+const struct slow_cause slow_refused = {slow_is_refused,
+                                        say_refused,
+                                        look_refused,
+                                        false,
+                                        "roce.analysis.retransmission && roce.analysis.cause == 6",
+                                        0};
+
 /* Returns whether the requester retransmitted for unknown causes only. */
 static bool is_unexplained(const struct slow_direction *w)
 {
     return slow_go_backs(w, ROCE_CAUSE_UNKNOWN) > 0 && !slow_is_overtaken(w) &&
            !slow_is_damaged(w) && !slow_is_lost(w) && !slow_is_late(w) && !slow_is_spurious(w) &&
-           !slow_is_unready(w) && !slow_is_paged(w);
+           !slow_is_unready(w) && !slow_is_paged(w) && !slow_is_refused(w);
 }
 
 static void say_unexplained(struct strbuf *t, const struct slow_direction *w)

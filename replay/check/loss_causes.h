@@ -11,6 +11,7 @@
 extern const struct slow_cause slow_overtaken, slow_damaged, slow_lost;
 extern const struct slow_cause slow_answer_overtaken, slow_answer_lost; /* READ data */
 extern const struct slow_cause slow_late;                               /* timeouts */
-extern const struct slow_cause slow_unexplained;                        /* no cause is known */
+extern const struct slow_cause slow_refused;     /* transmit queue of Soft-RoCE */
+extern const struct slow_cause slow_unexplained; /* no cause is known */
 
 #endif

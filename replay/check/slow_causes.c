@@ -33,6 +33,7 @@ static const struct slow_cause *const causes[] = {
     &slow_late,
     &slow_spurious,
     &slow_adaptive,
+    &slow_refused,
     &slow_unexplained,
 };
 

@@ -7,6 +7,10 @@
 
 /* A connection setup is slow if the REP comes at least this long after the REQ, ms. */
 #define SETUP_MS 1000u
+/* At least REFUSED_MIN go-backs of one packet, on average less than REFUSED_NS, ns, after the
+ * previous packet, and without a NAK: the transmit queue of Soft-RoCE refused the packets. */
+#define REFUSED_MIN 16u
+#define REFUSED_NS  UINT64_C(100000)
 
 uint64_t slow_setup_ns(const struct roce_conn_summary *sum)
 {
@@ -95,4 +99,12 @@ bool slow_is_paged(const struct slow_direction *w)
 bool slow_is_congested(const struct slow_direction *w)
 {
     return w->mine->cnp.before.cnt > 0;
+}
+
+bool slow_is_refused(const struct slow_direction *w)
+{
+    const struct roce_retx_summary *r = &w->mine->retx[ROCE_CAUSE_UNKNOWN];
+
+    return w->mine->may_be_rxe && !slow_is_one_sided(w) && r->go_backs >= REFUSED_MIN &&
+           r->packets < r->go_backs * 2 && r->waited_ns < r->go_backs * REFUSED_NS;
 }

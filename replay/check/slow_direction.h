@@ -88,6 +88,11 @@ bool slow_is_unready(const struct slow_direction *w);
  * it then pages in memory (ODP). */
 bool slow_is_paged(const struct slow_direction *w);
 
+/* Returns whether the requester is Linux Soft-RoCE and its transmit queue refused packets.
+ * Soft-RoCE sends such a packet again at once. A capture point before that queue captures each
+ * attempt. */
+bool slow_is_refused(const struct slow_direction *w);
+
 /* Returns whether the requester sent more slowly after CNPs. */
 bool slow_is_congested(const struct slow_direction *w);
 

@@ -91,7 +91,10 @@ void time_budget_print(FILE *out, const struct slow_direction *w, const char *ar
     for (unsigned i = 0; i < cnt; i++) {
         strbuf_addf(&t, "%s", i ? ", " : ": ");
         strbuf_add_duration(&t, wait[i].ns);
-        strbuf_addf(&t, " for %s", waits[wait_words(w, wait[i].cause)].what);
+        strbuf_addf(&t, " for %s",
+                    wait[i].cause == WAIT_UNKNOWN && slow_is_refused(w)
+                        ? "a full transmit queue"
+                        : waits[wait_words(w, wait[i].cause)].what);
     }
     fprintf(out, "%s\n", buf);
 }
@@ -207,7 +210,9 @@ void time_budget_explain(struct strbuf *t, const struct roce_conn_summary *sum, 
         return;
     default:
         strbuf_add_addr(t, w.mine->addr);
-        strbuf_addf(t, " retransmitted, and the capture does not show why");
+        strbuf_addf(t, slow_is_refused(&w)
+                           ? " retransmitted, because its transmit queue was full (Soft-RoCE)"
+                           : " retransmitted, and the capture does not show why");
         return;
     }
 }

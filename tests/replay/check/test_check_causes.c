@@ -126,6 +126,34 @@ static void lost_atomic_response_has_a_side(void)
     flowgen_free(&g);
 }
 
+/* The transmit queue of Linux Soft-RoCE refuses a packet, and the capture point is before the
+ * queue. The device sends the packet again every 5 us. The report must name the queue. Other
+ * devices have no such reason. */
+static void packets_that_the_own_queue_refuses_are_named(void)
+{
+    for (unsigned rxe = 0; rxe < 2; rxe++) {
+        struct flowgen g;
+        struct roce_pkt p;
+        struct checkrun r;
+
+        flowgen_begin(&g);
+        flowgen_send(&g, 0, 64);
+        flowgen_send(&g, 1, 64);
+        p = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
+        p.bth.migreq = !rxe;
+        g.step = 5000;
+        for (unsigned i = 0; i < 40; i++)
+            flowgen_put(&g, 0, &p);
+        flowgen_ack_all(&g, 1);
+        checkrun_write_flow("queue.pcap", &g);
+        r = checkrun("check $T/queue.pcap");
+        if (rxe != (strstr(r.out, "while the transmit queue of its interface is full\n") != NULL))
+            suite_fail(__FILE__, __LINE__, "rxe %u: %s", rxe, r.out);
+        checkrun_free(&r);
+        flowgen_free(&g);
+    }
+}
+
 /* A connection is slow, but did not fail. The report must state the cause and the side to
  * investigate. */
 static void cause_of_a_slow_flow_is_reported(void)
@@ -484,7 +512,7 @@ static void rare_silences_of_a_busy_connection_are_reported(void)
 
 SUITE("replay.check_causes", TEST(loss_before_a_timeout_is_described),
       TEST(late_reaction_to_a_nak_has_two_possible_causes), TEST(lost_atomic_response_has_a_side),
-      TEST(cause_of_a_slow_flow_is_reported),
+      TEST(packets_that_the_own_queue_refuses_are_named), TEST(cause_of_a_slow_flow_is_reported),
       TEST(requests_that_only_the_capture_lacks_are_not_lost), TEST(rates_around_cnps_are_reported),
       TEST(cnps_without_a_slower_sender_are_reported), TEST(swapped_uc_packets_lose_their_message),
       TEST(pauses_in_a_capture_of_one_direction_are_not_timeouts),

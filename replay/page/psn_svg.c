@@ -18,6 +18,9 @@
 #define ENTRY  18.0  /* height of a line of the legend, pixels */
 #define BOTTOM 34.0
 
+/* Shortest wait for a response that has a band, ns: LATE_RESPONSE_NS in rnic/flow/response.c. */
+#define SLOW_NS UINT64_C(10000000)
+
 /* One direction of the connection: requests of a side, and the responses to them. */
 struct psn_graph {
     FILE *out;
@@ -115,6 +118,53 @@ static void couple_times(struct psn_graph graph[], unsigned cnt)
         graph[i].first_time = first;
         graph[i].last_time = last;
     }
+}
+
+/* ---- bands -------------------------------------------------------------------------------------
+ */
+
+static void write_band(const struct psn_graph *g, uint64_t from, uint64_t to, double y,
+                       const char *class)
+{
+    double x0 = fmax(x_of(g, from), LEFT), x1 = fmin(x_of(g, to), WIDTH - RIGHT);
+
+    if (x1 > x0)
+        fprintf(g->out,
+                "<rect class=\"%s band\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"10\"/>\n",
+                class, x0, y - 5, x1 - x0);
+}
+
+/* Writes a band for each time of at least SLOW_NS in which no packet was captured before the
+ * response to a request that was sent once. Returns how many there are; writes nothing unless
+ * `draws`. */
+static unsigned write_slow(const struct psn_graph *g, bool draws)
+{
+    int64_t last = 0, acked = INT64_MIN;
+    uint64_t before = UINT64_MAX;
+    bool again = false;
+    unsigned cnt = 0;
+
+    for (uint32_t i = 0; i < g->cnt; i++) {
+        const struct packet_run *run = &g->run[i];
+        bool answers = run->class == RUN_ACK || run->class == RUN_RESPONSE;
+        int64_t psn;
+
+        if (!run_is_in(g, run))
+            continue;
+        psn = relative_psn(g, run, &last);
+        if (answers && psn + run->span > acked) {
+            if (!again && before != UINT64_MAX && run->first_time - before >= SLOW_NS) {
+                cnt++;
+                if (draws)
+                    write_band(g, before, run->first_time, y_of(g, (double)psn), "slow");
+            }
+            acked = psn + run->span;
+        }
+        if (run->class == RUN_REQUEST || run->class == RUN_REPEATED_REQUEST)
+            again = run->class == RUN_REPEATED_REQUEST;
+        before = run->last_time;
+    }
+    return cnt;
 }
 
 /* ---- axes and legend ---------------------------------------------------------------------------
@@ -247,6 +297,8 @@ static void write_legend(const struct psn_graph *g, const struct check_report *r
         write_legend_entry(g, &at, "spurious band",
                            "band: transmission to retransmission after a spurious timeout "
                            "(the response came later)");
+    if (write_slow(g, false))
+        write_legend_entry(g, &at, "slow band", "band: slow response");
 }
 
 /* ---- drawing packets ---------------------------------------------------------------------------
@@ -258,17 +310,6 @@ static const char *class_name(const struct packet_run *run)
         if (classes[i].class == run->class)
             return classes[i].name;
     return "ack";
-}
-
-static void write_band(const struct psn_graph *g, uint64_t from, uint64_t to, double y,
-                       const char *class)
-{
-    double x0 = fmax(x_of(g, from), LEFT), x1 = fmin(x_of(g, to), WIDTH - RIGHT);
-
-    if (x1 > x0)
-        fprintf(g->out,
-                "<rect class=\"%s band\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"10\"/>\n",
-                class, x0, y - 5, x1 - x0);
 }
 
 static void write_bar(const struct psn_graph *g, const struct packet_run *run, int64_t psn)
@@ -325,6 +366,7 @@ static void write_packets(const struct psn_graph *g)
     uint64_t waited_to = 0;
 
     write_acks(g);
+    write_slow(g, true);
     for (uint32_t i = 0; i < g->cnt; i++) {
         const struct packet_run *run = &g->run[i];
         int64_t psn;
@@ -366,7 +408,7 @@ static void write_style(FILE *out, double height)
         ".first{fill:#1f5fbf;stroke:#1f5fbf}.again{fill:#d1480f;stroke:#d1480f}"
         ".response{fill:#17805a;stroke:#17805a}.response-again{fill:#a86f00;stroke:#a86f00}"
         ".ack{fill:#6b7480;stroke:#6b7480}.nak,.damaged{fill:#c4122f}.rnr{fill:#8a2be2}.timeout{"
-        "fill:#00707a}.spurious{fill:#7a5c00}"
+        "fill:#00707a}.spurious{fill:#7a5c00}.slow{fill:#2a9fd6}"
         ".step,.line{fill:none}.implied{fill:none;stroke:#c4122f;stroke-width:1.5}"
         ".missing{fill:none;stroke:#c4122f;stroke-width:2.5;stroke-dasharray:3 2}\n"
         "</style>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",

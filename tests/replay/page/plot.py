@@ -53,7 +53,7 @@ def check_drawing(rocedrill, name, line):
         if entry.get("class") == "entry" and f'"{entry.text}"' not in PAGE:
             fail(name, f"connection {number}: the page does not have the words '{entry.text}'")
     bands = {e.get("class").split()[0] for e in root.iter(SVG + "rect") if "band" in (e.get("class") or "")}
-    if bands - {"timeout", "spurious", "rnr"}:
+    if bands - {"timeout", "spurious", "rnr", "slow"}:
         fail(name, f"connection {number}: the legend lacks the bands {bands}")
     times = {}  # y of the labels on a time axis: times of that axis
     for entry in root.iter(SVG + "text"):
@@ -64,6 +64,17 @@ def check_drawing(rocedrill, name, line):
     values = [float(v) for e in root.iter(SVG + "path") for v in re.findall(r"[MLHV](-?[\d.]+)", e.get("d"))]
     if re.search(r"nan|inf", drawn.stdout) or min(values) < -1 or max(values) > 961:
         fail(name, f"connection {number}: a point is outside of the drawing")
+
+
+def check_slow(rocedrill, name):
+    """Expects one band for the slow response, as long as the wait of check --json."""
+    line = next(o for o in map(json.loads, run(rocedrill, "check", "--json", "-", name).stdout.splitlines()) if o["type"] == "connection")
+    wait = next(w["ns"] for w in line["waits"] if w["cause"] == "response")
+    root = xml.etree.ElementTree.fromstring(run(rocedrill, "plot", "--connection", "0", "--svg", "-", name).stdout)
+    bands = [float(e.get("width")) for e in root.iter(SVG + "rect") if e.get("class") == "slow band"][1:]  # the first is in the legend
+    want = 870 * wait / (line["last_time_ns"] - line["first_time_ns"])
+    if len(bands) != 1 or abs(bands[0] - want) > 1:
+        fail(name, f"bands of slow responses {bands}, JSON {want:.1f}")
 
 
 def check_errors(rocedrill, folder, capture):
@@ -108,6 +119,7 @@ def main():
             if line["type"] == "connection":
                 check_drawing(rocedrill, name, line)
     with tempfile.TemporaryDirectory() as folder:
+        check_slow(rocedrill, next(name for name in captures if name.endswith("/rc-rnr-then-success.pcap")))
         check_errors(rocedrill, folder, captures[0])
         check_open(rocedrill, folder, captures[0])
     sys.exit(failures > 0)

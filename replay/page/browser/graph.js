@@ -452,5 +452,5 @@ const RoceGraph = (function () {
     destroy() { this.graphs.splice(0).forEach((g) => g.dygraph.destroy()); }
   }
 
-  return { View, readColors, mark, color: (name) => colors[name] };
+  return { View, isAgain, readColors, mark, color: (name) => colors[name] };
 })();

@@ -77,6 +77,7 @@
   function showHeat() {
     const s = state.capture.summary;
     state.heat = new RoceHeat.Heat(byId("heat"), state.conns, (s.last_time_ns || 0) - (s.first_time_ns || 0));
+    byId("heat-legend").querySelectorAll(".sign").forEach((sign, k) => { sign.parentElement.hidden = !state.heat.rows.some((r) => r.marks[k].some((v) => v)); });
     byId("heat-rows").textContent = state.conns.length > state.heat.rows.length ? "The first " + state.heat.rows.length + " of the table are drawn." : "";
   }
 
@@ -178,14 +179,14 @@
       const legend = packets.filter(([, , shown]) => shown).concat([...bands].map(([text, color]) => [color, text]));
       addGraph("psn", d, "Packets " + name[d] + " → " + name[1 - d], v.graphs.length ? "" : "Each bar is a packet: time to the right, packet sequence number (PSN) upwards. A healthy flow climbs steadily. Steps back are packets sent again. A coloured band marks a wait: the time until a packet was sent again, the pause that an RNR NAK asks for, or a slow response. Other gaps can be waiting too: the time budget above counts all of it.", legend);
     });
-    addGraph("data", undefined, "Data", "Payload per time. What was sent again brings nothing new.", [["first", "sent the first time"], ["again", "sent again"]]);
+    const again = [["again", "sent again"]].filter(() => used(G.isAgain)), sides = (has) => both.filter((_, d) => has(d)), operating = sides((d) => v.messages.some((m) => m.side === d));
+    addGraph("data", undefined, "Data", "Payload per time. What was sent again brings nothing new.", [["first", "sent the first time"]].concat(again));
     const isAnswer = (s) => ["ack", "nak", "rnr nak", "response", "repeated response"].includes(s.class);
-    if (v.runs.flight.some((f) => f) && v.runs.style.some(isAnswer)) addGraph("flight", undefined, "Bytes in flight", "Bytes sent and not yet acknowledged.", both);
-    const early = used((s) => s.class === "repeated response" || s.marks & D.MARK.ackedBefore)
-      ? " An answer that was captured but then lost counts as completion: the wait until it was sent again is in the time budget, not here." : "";
+    if (v.runs.flight.some((f) => f) && v.runs.style.some(isAnswer)) addGraph("flight", undefined, "Bytes in flight", "Bytes sent and not yet acknowledged.", sides((d) => v.runs.style.some((s, i) => s.direction === d && v.runs.flight[i])));
+    const early = used((s) => s.class === "repeated response" || s.marks & D.MARK.ackedBefore) ? " An answer that was captured but then lost counts as completion: the wait until it was sent again is in the time budget, not here." : "";
     if (v.messages.length || v.runs.rtt.some((x) => x)) {
       addGraph("latency", undefined, "Latency", "Each point is a completed operation (filled) or an acknowledgement (hollow): when it completed, and how long it took." + early +
-        (conn.messages_left_out ? " The slower ones of " + (v.messages.length + conn.messages_left_out) + " operations are drawn." : ""), both.concat([["ack", "□ round trip of an acknowledgement"]]));
+        (conn.messages_left_out ? " The slower ones of " + (v.messages.length + conn.messages_left_out) + " operations are drawn." : ""), operating.concat(v.runs.rtt.some((x) => x) ? [["ack", "□ round trip of an acknowledgement"]] : []));
       showHistograms(conn);
     }
     if (used((s) => s.class === "cnp") || v.runs.ce.some((x) => x))
@@ -193,8 +194,8 @@
     const timed = v.messages.some((m) => m.steps);
     if (v.messages.length) addGraph("messages", undefined, "Messages", "One row a message, in the order of completion: dark from the first transmission of its request to the last, light until it was acknowledged or answered." + early +
       (timed ? " Thin lines, of rnic-run --timeline: from the program's posting to the first packet, and from the answer to the poll." : ""),
-      both.concat(timed ? [["again", "┣ posted"], ["ack", "┫ acknowledged"], ["rnr", "┫ completed"], ["timeout", "┫ polled"]] : []));
-    if (v.lanes.length > 2) addGraph("lanes", undefined, "Paths", "One lane for each sender and UDP source port, which selects the path through the network.", both.concat([["again", "sent again"]]));
+      operating.concat(timed ? [["again", "┣ posted"], ["ack", "┫ acknowledged"], ["rnr", "┫ completed"], ["timeout", "┫ polled"]] : []));
+    if (v.lanes.length > 2) addGraph("lanes", undefined, "Paths", "One lane for each sender and UDP source port, which selects the path through the network.", both.concat(again));
   }
 
   function showHistograms(conn) {

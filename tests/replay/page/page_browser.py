@@ -166,6 +166,10 @@ EXPLAINED = """(() => { const of = (id) => [...document.querySelectorAll(id + ' 
   return [of('#conn-words'), of('#words').filter(term => text.includes(term))]; })()"""
 
 
+# Returns the visible entries of the legends.
+LEGENDS = """[...document.querySelectorAll('.legend li')].filter(e => e.offsetHeight).map(e => e.textContent.trim())"""
+
+
 def check_capture(browser, rocedrill, folder, path, name, words):
     page = make_page(rocedrill, folder, path)
     open_page(browser, name, page)
@@ -182,6 +186,9 @@ def check_capture(browser, rocedrill, folder, path, name, words):
     if explained != used or (name == "rc-loss-requests" and "retransmitted" not in used):
         fail(name, f"explains {explained}, not {used}")
     audit(browser, name)
+    idle = [text for text in browser.run(LEGENDS) if "again" in text or "NAK" in text or "CNP" in text]
+    if idle and name in ("multi-qp", "rc-bidirectional", "ud-unicast"):
+        fail(name, f"the legends name what the connection does not have: {idle}")
     empty = browser.run(EMPTY)
     if empty:
         fail(name, f"empty graphs: {empty}")
@@ -331,6 +338,9 @@ def check_heat(browser, rocedrill, folder):
             fail(name, f"connection {number}: marks {marks} drawn as {drawn}, '{text}', JSON {want}")
         if size != sum(s["goodput_bytes"] for s in sides) + again:
             fail(name, f"connection {number}: {size} bytes, JSON {sides[0]['goodput_bytes']} and {again} again")
+    legend = browser.run("[...document.getElementById('heat-legend').children].map(e => e.hidden)")
+    if legend != [False, False, False, False, True, False]:
+        fail(name, f"entries of the legend that are hidden: {legend}")
     label, status = browser.run("document.getElementById('heat').getAttribute('aria-label')"), "document.getElementById('heat-status').textContent"
     if "5 connections" not in label or any(text not in label for text in texts):
         fail(name, f"label '{label}'")

@@ -134,7 +134,7 @@ static void record_packet(void *user, const struct roce_flow_in *in,
     struct point_packet *p;
     uint32_t flow;
 
-    if (!result || (result->flags & ROCE_AN_COPY))
+    if (!result)
         return;
     roce_pkt_addr(pkt, src, dst);
     dir = direction_of_addrs(at->all, src, dst);
@@ -151,6 +151,7 @@ static void record_packet(void *user, const struct roce_flow_in *in,
                                .dir = (uint32_t)(dir - at->all->dir),
                                .flow = flow,
                                .mate = NO_MATE,
+                               .copy = (result->flags & ROCE_AN_COPY) != 0,
                                .damaged = in->icrc == ROCE_ICRC_BAD,
                                .in_disorder = (result->flags & ROCE_AN_OUT_OF_ORDER) != 0};
     at->unverified |= in->icrc == ROCE_ICRC_UNVERIFIED;

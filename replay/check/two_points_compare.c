@@ -191,7 +191,7 @@ static uint64_t mark_disorder(const struct two_points *all, uint32_t dir)
     for (uint32_t i = 0; i < all->dir[dir].cnt[second]; i++) {
         struct point_packet *p = two_points_packet(all, second, dir, i);
 
-        if (p->mate == NO_MATE)
+        if (p->mate == NO_MATE || !two_points_counts(all, second, p))
             continue;
         p->in_disorder |= p->mate < latest;
         late += p->mate < latest;
@@ -200,7 +200,7 @@ static uint64_t mark_disorder(const struct two_points *all, uint32_t dir)
     for (uint32_t i = all->dir[dir].cnt[second]; i-- > 0;) {
         struct point_packet *p = two_points_packet(all, second, dir, i);
 
-        if (p->mate == NO_MATE)
+        if (p->mate == NO_MATE || !two_points_counts(all, second, p))
             continue;
         p->in_disorder |= p->mate > earliest;
         earliest = p->mate < earliest ? p->mate : earliest;
@@ -230,6 +230,8 @@ static void count_flows(struct two_points *all, uint32_t dir)
         struct two_points_path *path = &all->flow[p->flow];
         uint64_t ns;
 
+        if (!two_points_counts(all, first, p))
+            continue;
         path->packets++;
         path->from_b = d->from_b;
         if (p->mate == NO_MATE) {
@@ -250,10 +252,8 @@ static struct point_result compare_direction(const struct two_points *all, uint3
     const struct point_direction *d = &all->dir[dir];
     const unsigned first = d->from_b, second = !first;
     const uint32_t cnt = sort_differences(all, dir, all->ns);
-    struct point_result r = {.timed = cnt > 0,
-                             .packets = {d->cnt[first], d->cnt[second]},
-                             .reordered = d->result.reordered,
-                             .behind = d->losses[second].behind};
+    struct point_result r = {
+        .timed = cnt > 0, .reordered = d->result.reordered, .behind = d->losses[second].behind};
 
     if (cnt)
         r.delay =
@@ -264,6 +264,9 @@ static struct point_result compare_direction(const struct two_points *all, uint3
     for (uint32_t i = 0; i < d->cnt[first]; i++) {
         const struct point_packet *p = two_points_packet(all, first, dir, i);
 
+        if (!two_points_counts(all, first, p))
+            continue;
+        r.packets[0]++;
         if (p->mate != NO_MATE) {
             r.damaged += !p->damaged && all->at[second].packet[p->mate].damaged;
         } else if (!is_during(all, first, dir, i)) {
@@ -279,6 +282,9 @@ static struct point_result compare_direction(const struct two_points *all, uint3
     for (uint32_t i = 0; i < d->cnt[second]; i++) {
         const struct point_packet *p = two_points_packet(all, second, dir, i);
 
+        if (!two_points_counts(all, second, p))
+            continue;
+        r.packets[1]++;
         if (p->mate == NO_MATE && (!d->matched || is_during(all, second, dir, i)))
             r.only_second++;
         else if (p->mate == NO_MATE)

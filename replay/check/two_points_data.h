@@ -25,6 +25,7 @@ struct point_packet {
     uint32_t flow; /* index in two_points.flow */
     uint32_t mate; /* index of the packet in the other capture, or NO_MATE */
     uint8_t naks;  /* number of sequence NAKs for this transmission, at most 255 */
+    bool copy;     /* the analysis of the capture found this to be a copy of an earlier packet */
     bool damaged;
     bool in_disorder; /* captured after a packet that was sent later, or before one that was sent
                        * earlier */
@@ -117,6 +118,14 @@ struct two_points {
     int64_t *ns; /* array with one time difference for each packet of capture a, ns */
 };
 
+/* Returns whether packet `p` of capture `which` counts: copies in one capture count only if the
+ * other capture has the packet and does not call it a copy, so it is a retransmission. */
+static inline bool two_points_counts(const struct two_points *all, unsigned which,
+                                     const struct point_packet *p)
+{
+    return !p->copy || (p->mate != NO_MATE && !all->at[!which].packet[p->mate].copy);
+}
+
 static inline bool two_points_equal(const struct point_packet *x, const struct point_packet *y)
 {
     return x->key == y->key && x->icrc == y->icrc;
@@ -146,7 +155,8 @@ static inline uint64_t two_points_delay(const struct two_points *all, uint32_t d
 struct point_packet **two_points_sort(struct point_capture *at, bool icrc);
 
 /* Matches equal packets of both captures. Without `repeated`, matches only packets that occur once
- * in each capture; with `repeated`, the others. `a` and `b` are from two_points_sort(). */
+ * in each capture, apart from copies; with `repeated`, the others. `a` and `b` are from
+ * two_points_sort(). */
 void two_points_match(struct two_points *all, struct point_packet **a, struct point_packet **b,
                       bool repeated);
 

@@ -94,6 +94,21 @@ static void match_repeated(struct two_points *all, struct point_packet **a, uint
     }
 }
 
+/* Returns the only packet of a group of equal packets that is not a copy, or NULL. */
+static struct point_packet *single(struct point_packet *const *group, uint32_t cnt)
+{
+    struct point_packet *found = NULL;
+
+    for (uint32_t i = 0; i < cnt; i++) {
+        if (group[i]->copy)
+            continue;
+        if (found)
+            return NULL;
+        found = group[i];
+    }
+    return found;
+}
+
 void two_points_match(struct two_points *all, struct point_packet **a, struct point_packet **b,
                       bool repeated)
 {
@@ -101,6 +116,7 @@ void two_points_match(struct two_points *all, struct point_packet **a, struct po
 
     for (uint32_t i = 0, k = 0; i < a_cnt && k < b_cnt;) {
         uint32_t na = equal_cnt(a, i, a_cnt), nb = equal_cnt(b, k, b_cnt);
+        struct point_packet *one_a, *one_b;
 
         if (!two_points_equal(a[i], b[k])) {
             if (a[i]->key != b[k]->key ? a[i]->key < b[k]->key : a[i]->icrc < b[k]->icrc)
@@ -109,9 +125,11 @@ void two_points_match(struct two_points *all, struct point_packet **a, struct po
                 k += nb;
             continue;
         }
-        if (!repeated && na == 1 && nb == 1)
-            join_packets(all, a[i], b[k]);
-        else if (repeated && na + nb > 2)
+        one_a = single(a + i, na);
+        one_b = single(b + k, nb);
+        if (!repeated && one_a && one_b)
+            join_packets(all, one_a, one_b);
+        else if (repeated && !(one_a && one_b))
             match_repeated(all, a + i, na, b + k, nb);
         i += na;
         k += nb;

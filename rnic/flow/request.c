@@ -334,8 +334,9 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
         note_overtaken(ctx, now->psn);
         return;
     }
-    if (skip == 0 && now->icrc == e->icrc && now->op == e->op &&
-        (ctx->conn->facts.svc == ROCE_SVC_UC || roce_request_is_copy(ctx, e))) {
+    if (skip == 0 && now->op == e->op &&
+        (ctx->conn->facts.svc == ROCE_SVC_UC ? now->icrc == e->icrc
+                                             : roce_request_is_copy(ctx, e))) {
         if (req->watched)
             roce_spurious_request(ctx, now->psn_cnt, false); /* the network may have copied the
                                                               * packet: then the responder answers
@@ -371,6 +372,7 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
     /* For a READ, use the number of PSNs in the entry, which later packets may have corrected. */
     note_retransmission(ctx, e, now->psn,
                         read ? (roce_sent_end(e) - now->psn) & ROCE_PSN_MASK : now->psn_cnt);
+    roce_copy_note_superseded(ctx, e);
     if (acked && !(e->flags & ROCE_SENT_IMPLIED) &&
         !(roce_opcode_is_answered(ctx->pkt->op) && !(e->flags & ROCE_SENT_DONE))) {
         roce_cold(ctx->flow, ctx->sender)->duplicates++;

@@ -581,6 +581,7 @@ struct passing {
     uint64_t time; /* ns */
     uint32_t psn;
     enum { REQUEST, NAK, ACK } kind;
+    uint16_t id; /* IPv4 identification */
 };
 
 static int compare_passing(const void *a, const void *b)
@@ -591,52 +592,70 @@ static int compare_passing(const void *a, const void *b)
 }
 
 #define MIRRORED  100u /* requests */
-#define COPIED_NS 5000u
+#define COPIED_NS 11000u
 
-/* Both ports of a switch are mirrored: each packet is captured again after 5 us. Request 40 is
- * lost, and the requester retransmits 40 to 46 after a NAK, before the copies of the latest packets
- * are captured. The sender does not use the IPv4 identification. So only the time tells copies from
- * retransmissions. */
+/* Fills `event` with the packets at the first capture point. Request 40 is lost, and the requester
+ * retransmits 40 to 46 after a NAK. With `again`, a second NAK makes it retransmit from 41 on after
+ * three of them. Returns the number of packets. */
+static unsigned first_point(struct passing *event, bool again)
+{
+    const unsigned more = again ? 9 : 7;
+    unsigned cnt = 0;
+
+    for (uint32_t i = 0; i < MIRRORED + more; i++)
+        event[cnt++] = (struct passing){2000 * i,
+                                        i < 47             ? i
+                                        : again && i >= 50 ? i - 9
+                                                           : i - 7,
+                                        REQUEST, (uint16_t)(i + 1)};
+    event[cnt++] = (struct passing){41000, 15, ACK, 1};
+    event[cnt++] = (struct passing){93000, 40, NAK, 2};
+    if (again)
+        event[cnt++] = (struct passing){99000, 41, NAK, 3};
+    event[cnt++] = (struct passing){2000 * (MIRRORED + 20), MIRRORED - 1, ACK, 4};
+    return cnt;
+}
+
+/* Both ports of a switch are mirrored: each packet is captured again after 11 us. The requester
+ * retransmits before the copies of the latest packets are captured. If it does not use the IPv4
+ * identification, only the time tells copies from retransmissions. */
 static void mirrored_retransmissions_are_no_copies(void)
 {
-    struct passing event[2 * (MIRRORED + 16)];
-    unsigned cnt = 0, half;
-    struct flowgen g;
-    uint32_t base;
+    for (unsigned row = 0; row < 4; row++) {
+        const bool again = row & 1, ids = row & 2;
+        struct passing event[2 * (MIRRORED + 16)];
+        unsigned cnt = first_point(event, again), half = cnt;
+        struct flowgen g;
+        uint32_t base;
 
-    flowgen_begin(&g);
-    base = g.conn.psn[0];
-    for (uint32_t i = 0; i < MIRRORED + 7; i++) /* 7 retransmissions */
-        event[cnt++] = (struct passing){2000 * i, i < 47 ? i : i - 7, REQUEST};
-    event[cnt++] = (struct passing){41000, 15, ACK};
-    event[cnt++] = (struct passing){93000, 40, NAK};
-    event[cnt++] = (struct passing){2000 * (MIRRORED + 20), MIRRORED - 1, ACK};
-    half = cnt;
-    for (unsigned i = 0; i < half; i++) {
-        event[cnt] = event[i];
-        event[cnt++].time += COPIED_NS;
-    }
-    qsort(event, cnt, sizeof(event[0]), compare_passing);
-    g.step = 0;
-    for (unsigned i = 0; i < cnt; i++) {
-        g.now = UINT64_C(1000000000) + event[i].time;
-        g.ip_id[0] = g.ip_id[1] = 0;
-        g.conn.msn[0] = event[i].kind == NAK ? 40 : event[i].psn + 1;
-        if (event[i].kind == REQUEST) {
-            struct roce_pkt p;
+        flowgen_begin(&g);
+        base = g.conn.psn[0];
+        for (unsigned i = 0; i < half; i++) {
+            event[cnt] = event[i];
+            event[cnt++].time += COPIED_NS;
+        }
+        qsort(event, cnt, sizeof(event[0]), compare_passing);
+        g.step = 0;
+        for (unsigned i = 0; i < cnt; i++) {
+            g.now = UINT64_C(1000000000) + event[i].time;
+            g.ip_id[0] = g.ip_id[1] = ids ? (uint16_t)(event[i].id - 1) : 0;
+            g.conn.msn[0] = event[i].kind == NAK ? event[i].psn : event[i].psn + 1;
+            if (event[i].kind == REQUEST) {
+                struct roce_pkt p;
 
-            g.conn.psn[0] = (base + event[i].psn) & ROCE_PSN_MASK;
-            p = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
-            p.bth.ackreq = event[i].psn % 16 == 15 || event[i].psn + 1 == MIRRORED;
-            flowgen_put(&g, 0, &p);
-        } else
-            flowgen_ack(&g, 1, base + event[i].psn, event[i].kind == NAK ? NAK_SEQ : ACK_31);
+                g.conn.psn[0] = (base + event[i].psn) & ROCE_PSN_MASK;
+                p = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
+                p.bth.ackreq = event[i].psn % 16 == 15 || event[i].psn + 1 == MIRRORED;
+                flowgen_put(&g, 0, &p);
+            } else
+                flowgen_ack(&g, 1, base + event[i].psn, event[i].kind == NAK ? NAK_SEQ : ACK_31);
+        }
+        judge_end(&g, &v);
+        EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].packets, again ? 9 : 7);
+        EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_UNKNOWN].packets, 0);
+        EXPECT_EQ(v.conn[0].side[0].missing_repeats, 0);
+        EXPECT_EQ(v.conn[0].side[0].copies, MIRRORED + (again ? 9 : 7));
     }
-    judge_end(&g, &v);
-    EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].packets, 7);
-    EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_UNKNOWN].packets, 0);
-    EXPECT_EQ(v.conn[0].side[0].missing_repeats, 0);
-    EXPECT_EQ(v.conn[0].side[0].copies, MIRRORED + 7);
 }
 
 /* A request is so late that its retransmission is captured before it. It did reach the capture

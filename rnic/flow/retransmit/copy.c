@@ -38,7 +38,7 @@ static bool is_alike(const struct roce_ctx *ctx, uint64_t ns, uint64_t usual)
 {
     uint64_t apart = ns > usual ? ns - usual : usual - ns;
 
-    return apart <= usual / 4 + ctx->flow->grain;
+    return apart <= usual / 8 + ctx->flow->grain;
 }
 
 /* Returns the time from a packet to its copy if nearly all copies of the sender's requests, or else
@@ -111,17 +111,31 @@ static bool is_in_go_back(const struct roce_ctx *ctx, const struct roce_sent_pac
            (retx->active && roce_diff(ctx->pkt->bth.psn, retx->next) >= 0);
 }
 
+/* Returns whether the current request is a copy of the transmission `was`: both have the same IPv4
+ * identification, or if the sender does not use it, the copy comes `usual` ns later. */
+static bool is_copy_of(const struct roce_ctx *ctx, const struct roce_recent_packet *was,
+                       uint64_t usual)
+{
+    return was->icrc == ctx->pkt->icrc &&
+           (ctx->sender->saw_id ? was->id == ctx->digest->ip_id
+                                : is_alike(ctx, roce_since(was->time, ctx->time), usual));
+}
+
 bool roce_request_is_copy(const struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
+    const struct roce_recent_packet last = {e->last_frame, e->icrc, e->ip_id, e->time};
+    const struct roce_cold_counters *cold = roce_cold_of(ctx->sender);
+    const uint64_t usual = is_captured_twice(ctx->sender) ? usual_copy_ns(ctx) : 0;
+
     if (ctx->icrc == ROCE_ICRC_UNVERIFIED && ctx->pkt->cap_len < ctx->pkt->icrc_off + ROCE_ICRC_LEN)
         return false;
-    if (ctx->pkt->icrc != e->icrc)
-        return false;
-    if (ctx->sender->saw_id)
-        return e->ip_id == ctx->digest->ip_id;
-    if (is_captured_twice(ctx->sender) && usual_copy_ns(ctx))
-        return is_alike(ctx, roce_since(e->time, ctx->time), usual_copy_ns(ctx));
-    return roce_since(e->time, ctx->time) < COPY_NS && !is_in_go_back(ctx, e);
+    if ((ctx->sender->saw_id || usual) && is_copy_of(ctx, &last, usual))
+        return true;
+    for (unsigned i = 0; i < ROCE_RECENT_CNT && usual; i++)
+        if (cold->recent[i].frame && is_copy_of(ctx, &cold->recent[i], usual))
+            return true;
+    return !ctx->sender->saw_id && !usual && ctx->pkt->icrc == e->icrc &&
+           roce_since(e->time, ctx->time) < COPY_NS && !is_in_go_back(ctx, e);
 }
 
 bool roce_response_is_copy(struct roce_ctx *ctx)
@@ -177,12 +191,23 @@ void roce_copy_note_response(struct roce_ctx *ctx)
         roce_copy_note(ctx);
 }
 
-void roce_copy_note(struct roce_ctx *ctx)
+static void note_recent(struct roce_ctx *ctx, struct roce_recent_packet packet)
 {
     struct roce_cold_counters *cold = roce_cold(ctx->flow, ctx->sender);
 
-    cold->recent[cold->recent_next++ % ROCE_RECENT_CNT] =
-        (struct roce_recent_packet){ctx->frame, ctx->pkt->icrc, ctx->digest->ip_id, ctx->time};
+    cold->recent[cold->recent_next++ % ROCE_RECENT_CNT] = packet;
+}
+
+void roce_copy_note_superseded(struct roce_ctx *ctx, const struct roce_sent_packet *e)
+{
+    if (is_captured_twice(ctx->sender))
+        note_recent(ctx, (struct roce_recent_packet){e->last_frame, e->icrc, e->ip_id, e->time});
+}
+
+void roce_copy_note(struct roce_ctx *ctx)
+{
+    note_recent(ctx, (struct roce_recent_packet){ctx->frame, ctx->pkt->icrc, ctx->digest->ip_id,
+                                                 ctx->time});
 }
 
 bool roce_copy_is_detectable(const struct roce_ctx *ctx, uint32_t frame)

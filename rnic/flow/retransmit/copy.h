@@ -19,7 +19,7 @@ void roce_report_copy(struct roce_ctx *ctx, uint32_t of);
 void roce_copy_time(struct roce_ctx *ctx, uint64_t ns);
 
 /* Returns whether the current request is a copy of the latest transmission of `e`, a request with
- * the same PSN. */
+ * the same PSN, or of an earlier one. */
 bool roce_request_is_copy(const struct roce_ctx *ctx, const struct roce_sent_packet *e);
 
 /* Returns whether the current response is a copy of the latest response or of a recent one that
@@ -35,7 +35,11 @@ bool roce_datagram_is_copy(struct roce_ctx *ctx);
  * twice. */
 void roce_copy_note_response(struct roce_ctx *ctx);
 
-/* Remembers the current response or datagram, so that a later copy of it is detected. */
+/* Remembers the latest transmission of request `e`, before a retransmission replaces it, if most
+ * packets of the connection were captured twice: its copy may follow the retransmission. */
+void roce_copy_note_superseded(struct roce_ctx *ctx, const struct roce_sent_packet *e);
+
+/* Remembers the current packet, so that a later copy of it is detected. */
 void roce_copy_note(struct roce_ctx *ctx);
 
 /* Returns whether a copy of the NAK in `frame` would be detected. */

@@ -26,6 +26,8 @@
 
 /* A wait of at least this for a response is long, ns. */
 #define LATE_RESPONSE_NS UINT64_C(10000000)
+/* smallest number of round-trip times that shows the shortest one */
+#define RTT_MIN 8u
 
 /* Returns whether request `e` was captured before the two directions were paired. A response to `e`
  * may then have been captured before the pairing, too, without being matched to `e`. */
@@ -120,21 +122,38 @@ static bool is_late_psn(const struct roce_cold_counters *cold, uint32_t psn)
     return false;
 }
 
-/* If the current response acknowledges the packet that the latest sequence NAK named as missing,
- * counts the NAK as one for a late packet. It does so only if no retransmission of the packet was
- * captured since the NAK. */
+/* Returns whether the current response comes so soon after the latest transmission of `e` that it
+ * answers an earlier one. */
+static bool is_before_rtt(const struct roce_ctx *ctx, const struct roce_sent_packet *e)
+{
+    struct roce_hist room;
+    const struct roce_hist *rtt =
+        roce_times_hist(&roce_peer(ctx->sender)->times, ROCE_OPER_CNT, &room);
+
+    return rtt && rtt->total >= RTT_MIN && roce_since(e->time, ctx->time) < rtt->min - rtt->min / 4;
+}
+
+/* The current response shows that the responder has received all packets before `upto`. If the
+ * latest sequence NAK named one of them as missing, counts the NAK as one for a late packet. It
+ * does so only if no retransmission of the packet was captured since the NAK, or if the response
+ * comes too soon to answer the retransmission. */
 static void note_late_after_nak(const struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
 {
-    const struct roce_rsp *rsp = &ctx->sender->rsp;
+    struct roce_rsp *rsp = &ctx->sender->rsp;
+    const struct roce_retransmission *retx = &req->retx;
     const struct roce_sent_packet *e;
+    bool obeyed = !rsp->nak && retx->cause == ROCE_CAUSE_SEQ_NAK && retx->first == rsp->nak_psn &&
+                  retx->trigger == rsp->nak_frame;
 
-    if (!rsp->nak || roce_diff(upto, rsp->nak_psn) <= 0 || !req->una_known ||
-        roce_diff(req->una, rsp->nak_psn) > 0)
+    if (!(rsp->nak || obeyed) || rsp->nak_late || roce_diff(upto, rsp->nak_psn) <= 0 ||
+        !req->una_known || roce_diff(req->una, rsp->nak_psn) > 0)
         return;
     e = roce_window_get(&req->win, rsp->nak_psn);
-    if (e && e->last_frame < rsp->nak_frame &&
-        !is_late_psn(roce_cold_of(roce_peer(ctx->sender)), rsp->nak_psn))
-        roce_cold(ctx->flow, roce_peer(ctx->sender))->naks_for_late++;
+    if (!e || is_late_psn(roce_cold_of(roce_peer(ctx->sender)), rsp->nak_psn) ||
+        !(obeyed ? is_before_rtt(ctx, e) : e->last_frame < rsp->nak_frame))
+        return;
+    rsp->nak_late = true;
+    roce_cold(ctx->flow, roce_peer(ctx->sender))->naks_for_late++;
 }
 
 /* Marks all requests of `req` with PSNs before `upto` as acknowledged. */
@@ -486,6 +505,7 @@ static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
     if (roce_pkt_has(ctx->pkt, ROCE_HDR_AETH))
         roce_check_msn(ctx, req);
     ack_to(ctx, req, e->psn);
+    note_late_after_nak(ctx, req, (psn + 1) & ROCE_PSN_MASK); /* the responder executes the READ */
     if (e->resp_high == 0 && is_before_join(ctx, e))
         e->resp_next = e->resp_high = k, e->resp_seen = k << ROCE_RESP_SEEN_BITS;
     step = roce_read_stream_step(ctx, req, e);

@@ -575,6 +575,64 @@ static void naks_for_late_packets_are_counted(void)
     }
 }
 
+/* A READ request is late behind the capture point. The responder sends a NAK for it, and then the
+ * first response, before the requester retransmits. */
+static void late_read_request_is_not_lost(void)
+{
+    struct flowgen g;
+    struct roce_pkt read, next;
+
+    flowgen_begin(&g);
+    flowgen_write(&g, 0, 3 * g.mtu); /* shows the path MTU */
+    read = flowgen_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 4 * g.mtu);
+    flowgen_put(&g, 0, &read);
+    next = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+    flowgen_put(&g, 0, &next);
+    flowgen_ack(&g, 1, read.bth.psn, NAK_SEQ);
+    flowgen_read_resp(&g, 1, read.bth.psn, 4 * g.mtu, 0, 1);
+    flowgen_put(&g, 0, &read);
+    flowgen_put(&g, 0, &next);
+    flowgen_read_resp(&g, 1, read.bth.psn, 4 * g.mtu, 2, 3);
+    flowgen_ack_all(&g, 1);
+    judge_end(&g, &v);
+    EXPECT_EQ(v.conn[0].side[0].naks_for_late, 1);
+}
+
+/* A sequence NAK for the next packet comes sooner after a retransmission than any response after
+ * its request. So it answers the first transmission, which was late. */
+static void nak_before_the_round_trip_shows_a_late_packet(void)
+{
+    for (unsigned soon = 0; soon < 2; soon++) {
+        struct flowgen g;
+        struct roce_pkt p[4];
+
+        flowgen_begin(&g);
+        g.step = 20000;
+        for (unsigned k = 0; k < 10; k++)
+            flowgen_send(&g, 0, 64);
+        g.step = 1000;
+        for (unsigned k = 0; k < 4; k++) {
+            p[k] = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+            flowgen_put(&g, 0, &p[k]);
+        }
+        g.conn.msn[0] = 11;
+        flowgen_wait(&g, 20000);
+        flowgen_ack(&g, 1, p[1].bth.psn, NAK_SEQ);
+        for (unsigned k = 1; k < 4; k++)
+            flowgen_put(&g, 0, &p[k]);
+        g.conn.msn[0] = 12;
+        flowgen_wait(&g, soon ? 1000 : 40000);
+        flowgen_ack(&g, 1, p[2].bth.psn, NAK_SEQ);
+        for (unsigned k = 2; k < 4; k++)
+            flowgen_put(&g, 0, &p[k]);
+        g.conn.msn[0] = 14;
+        flowgen_wait(&g, 40000);
+        flowgen_ack_all(&g, 1);
+        judge_end(&g, &v);
+        EXPECT_EQ(v.conn[0].side[0].naks_for_late, soon);
+    }
+}
+
 /* Event of a conversation whose packets pass two capture points: a request (psn, counted from 0), a
  * sequence NAK or an ACK. */
 struct passing {
@@ -701,7 +759,8 @@ static void late_request_behind_its_retransmission_is_out_of_order(void)
 }
 
 SUITE("flow.capture_points", TEST(naks_for_late_packets_are_counted),
-      TEST(mirrored_retransmissions_are_no_copies),
+      TEST(mirrored_retransmissions_are_no_copies), TEST(late_read_request_is_not_lost),
+      TEST(nak_before_the_round_trip_shows_a_late_packet),
       TEST(late_request_behind_its_retransmission_is_out_of_order),
       TEST(mirrored_datagrams_are_counted_once), TEST(mirrored_responses_are_counted_once),
       TEST(mirrored_cm_messages_are_no_retransmissions),

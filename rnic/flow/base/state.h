@@ -179,6 +179,7 @@ struct roce_rsp {
                           * also obey the others and the latest one */
     bool rnr_sure : 1; /* the responder has answered every transmission of rnr_psn with one RNR NAK
                         */
+    bool nak_late : 1; /* the latest sequence NAK is counted in naks_for_late */
     bool gap_nak : 1; /* a sequence NAK for gap_psn was captured, but no request with this PSN since
                        */
     bool fatal : 1;

@@ -455,6 +455,7 @@ void roce_rsp_note_nak(const struct roce_ctx *ctx, struct roce_rsp *rsp)
                roce_syndrome_code(syndrome) == ROCE_NAK_PSN_SEQ) {
         add_open_nak(rsp, rsp->nak || rsp->nak_second ? back : 0);
         rsp->nak = true;
+        rsp->nak_late = false;
         rsp->nak_psn = ctx->pkt->bth.psn;
         rsp->nak_frame = ctx->frame;
         rsp->nak_time = ctx->time;

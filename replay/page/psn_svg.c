@@ -134,6 +134,12 @@ static void write_band(const struct psn_graph *g, uint64_t from, uint64_t to, do
                 class, x0, y - 5, x1 - x0);
 }
 
+/* Returns whether a retransmission has a band. After an RNR NAK, the pause has the band. */
+static bool run_waited(const struct packet_run *run)
+{
+    return run->class == RUN_REPEATED_REQUEST && run->wait && run->cause != ROCE_CAUSE_RNR_NAK;
+}
+
 /* Writes a band for each time of at least SLOW_NS in which no packet was captured before the
  * response to a request that was sent once. Returns how many there are; writes nothing unless
  * `draws`. */
@@ -244,12 +250,45 @@ static void write_legend_entry(const struct psn_graph *g, struct legend *at, con
     at->x += width;
 }
 
+/* Writes an entry for each kind of band that the graph has. */
+static void write_bands_legend(const struct psn_graph *g, struct legend *at)
+{
+    bool asked = false, waited = false, spurious = false, paused = false;
+
+    for (uint32_t i = 0; i < g->cnt; i++) {
+        const struct packet_run *run = &g->run[i];
+        bool timed = run->cause == ROCE_CAUSE_TIMEOUT || run->cause == ROCE_CAUSE_SPURIOUS;
+
+        if (!run_is_in(g, run))
+            continue;
+        paused |= run->class == RUN_RNR_NAK;
+        asked |= run_waited(run) && !timed;
+        waited |= run_waited(run) && run->cause == ROCE_CAUSE_TIMEOUT;
+        spurious |= run_waited(run) && run->cause == ROCE_CAUSE_SPURIOUS;
+    }
+    if (paused)
+        write_legend_entry(g, at, "rnr band", "band: the pause that an RNR NAK asks for");
+    if (asked)
+        write_legend_entry(g, at, "nak band",
+                           "band: time until a packet was sent again for a reason other than a "
+                           "timeout, usually a NAK");
+    if (waited)
+        write_legend_entry(g, at, "timeout band",
+                           "band: transmission to retransmission after a timeout");
+    if (spurious)
+        write_legend_entry(g, at, "spurious band",
+                           "band: transmission to retransmission after a spurious timeout "
+                           "(the response came later)");
+    if (write_slow(g, false))
+        write_legend_entry(g, at, "slow band", "band: slow response");
+}
+
 static void write_legend(const struct psn_graph *g, const struct check_report *report,
                          uint32_t conn_index)
 {
     struct legend at = {LEFT, g->top + 62};
     unsigned marks = 0;
-    bool missing = false, waited = false, spurious = false, paused = false;
+    bool missing = false;
     char title[256] = "";
     struct strbuf t = strbuf_of(title, sizeof(title));
 
@@ -277,28 +316,16 @@ static void write_legend(const struct psn_graph *g, const struct check_report *r
         if (used)
             write_legend_entry(g, &at, classes[c].name, classes[c].text);
     }
-    for (uint32_t i = 0; i < g->cnt; i++) {
-        marks |= run_is_in(g, &g->run[i]) ? g->run[i].marks : 0;
-        waited |= run_is_in(g, &g->run[i]) && g->run[i].cause == ROCE_CAUSE_TIMEOUT;
-        spurious |= run_is_in(g, &g->run[i]) && g->run[i].cause == ROCE_CAUSE_SPURIOUS;
-        missing |= run_is_in(g, &g->run[i]) && g->run[i].gap;
-        paused |= run_is_in(g, &g->run[i]) && g->run[i].class == RUN_RNR_NAK;
-    }
+    for (uint32_t i = 0; i < g->cnt; i++)
+        if (run_is_in(g, &g->run[i])) {
+            marks |= g->run[i].marks;
+            missing |= g->run[i].gap > 0;
+        }
     if (marks & RUN_MARK_IMPLIED_NAK)
         write_legend_entry(g, &at, "implied", "◇ response skipped (implied NAK)");
     if (missing)
         write_legend_entry(g, &at, "missing", "┆ missing packets");
-    if (paused)
-        write_legend_entry(g, &at, "rnr band", "band: the pause that an RNR NAK asks for");
-    if (waited)
-        write_legend_entry(g, &at, "timeout band",
-                           "band: transmission to retransmission after a timeout");
-    if (spurious)
-        write_legend_entry(g, &at, "spurious band",
-                           "band: transmission to retransmission after a spurious timeout "
-                           "(the response came later)");
-    if (write_slow(g, false))
-        write_legend_entry(g, &at, "slow band", "band: slow response");
+    write_bands_legend(g, &at);
 }
 
 /* ---- drawing packets ---------------------------------------------------------------------------
@@ -374,10 +401,11 @@ static void write_packets(const struct psn_graph *g)
         if (!run_is_in(g, run))
             continue;
         psn = relative_psn(g, run, &last);
-        if ((run->cause == ROCE_CAUSE_TIMEOUT || run->cause == ROCE_CAUSE_SPURIOUS) &&
-            run->first_time - run->wait >= waited_to) {
+        if (run_waited(run) && run->first_time - run->wait >= waited_to) {
             write_band(g, run->first_time - run->wait, run->first_time, y_of(g, (double)psn),
-                       run->cause == ROCE_CAUSE_TIMEOUT ? "timeout" : "spurious");
+                       run->cause == ROCE_CAUSE_TIMEOUT    ? "timeout"
+                       : run->cause == ROCE_CAUSE_SPURIOUS ? "spurious"
+                                                           : "nak");
             waited_to = run->first_time;
         }
         if (run->class == RUN_RNR_NAK)

@@ -7,6 +7,11 @@
  * path: the requester is a busy software RNIC, or did not receive the NAK. */
 #define SLOW_REACTION_NS UINT64_C(1000000)
 
+/* Losses on one side of the capture point are ignored if there are fewer than one in FEW of those
+ * on the other side. Some are only apparent: a NAK may stand for several losses, and responses to a
+ * READ may be captured while the requester restarts the READ. */
+#define FEW 3u
+
 static void say_overtaken(struct strbuf *t, const struct slow_direction *w)
 {
     uint64_t late = w->mine->naks_for_late, naks = w->its->psn_naks;
@@ -76,8 +81,13 @@ static void say_lost(struct strbuf *t, const struct slow_direction *w)
 
 static void look_lost(struct strbuf *t, const struct slow_direction *w)
 {
+    const uint64_t before = w->gone + w->mine->missing_repeats,
+                   behind = w->naks > before ? w->naks - before : 0;
+
     strbuf_addf(t, "check for drops (full queues, a priority without PFC, a bad link) ");
-    if ((w->gone + w->mine->missing_repeats) * 2 >= w->naks) {
+    if (behind * FEW > before && before * FEW > behind) {
+        strbuf_addf(t, "on both sides of the capture point");
+    } else if (before > behind) {
         strbuf_addf(t, "from ");
         strbuf_add_addr(t, w->mine->addr);
         strbuf_addf(t, " to the capture point");
@@ -151,11 +161,6 @@ static void say_answer_lost(struct strbuf *t, const struct slow_direction *w)
     strbuf_add_addr(t, w->its->addr);
     strbuf_addf(t, " to READs or atomics were lost %" PRIu64 "×", cnt);
 }
-
-/* If responses to a READ are captured while the requester restarts the READ, they seem to be lost
- * on the other side of the capture point. So if fewer than one in FEW restarts show a loss on that
- * side, these restarts are ignored. */
-#define FEW 3u
 
 /* Appends which responses, named `what`, the requester lacked, and where to search for their loss.
  * `all` is the number of all retransmissions because of missing responses. */

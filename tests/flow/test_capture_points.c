@@ -575,6 +575,39 @@ static void naks_for_late_packets_are_counted(void)
     }
 }
 
+/* Two sequence NAKs are captured. The requester obeys the first one, and right after that the
+ * second one, which names a packet of the go-back. That packet is no copy, although the sender does
+ * not use the IPv4 identification. */
+static void go_back_for_a_second_nak_is_no_copy(void)
+{
+    static const uint8_t order[] = {0, 1, 2, 3, 4, 5, 1, 2, 2, 3, 4, 5};
+    struct roce_pkt p[6];
+    struct flowgen g;
+
+    flowgen_begin(&g);
+    g.step = 2000;
+    for (unsigned k = 0; k < 4; k++) {
+        g.ip_id[0] = 0;
+        flowgen_send(&g, 0, 64);
+    }
+    for (unsigned k = 0; k < 6; k++)
+        p[k] = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
+    for (unsigned k = 0; k < sizeof(order); k++) {
+        for (uint32_t nak = 1; k == 6 && nak < 3; nak++) {
+            g.conn.msn[0] = 4 + nak;
+            flowgen_ack(&g, 1, p[nak].bth.psn, NAK_SEQ);
+        }
+        g.ip_id[0] = 0;
+        flowgen_put(&g, 0, &p[order[k]]);
+    }
+    g.conn.msn[0] = 4 + 6;
+    flowgen_ack_all(&g, 1);
+    judge_end(&g, &v);
+    EXPECT_EQ(v.conn[0].side[0].copies, 0);
+    EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].go_backs, 2);
+    EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].packets, 6);
+}
+
 /* A READ request is late behind the capture point. The responder sends a NAK for it, and then the
  * first response, before the requester retransmits. */
 static void late_read_request_is_not_lost(void)
@@ -759,8 +792,8 @@ static void late_request_behind_its_retransmission_is_out_of_order(void)
 }
 
 SUITE("flow.capture_points", TEST(naks_for_late_packets_are_counted),
-      TEST(mirrored_retransmissions_are_no_copies), TEST(late_read_request_is_not_lost),
-      TEST(nak_before_the_round_trip_shows_a_late_packet),
+      TEST(mirrored_retransmissions_are_no_copies), TEST(go_back_for_a_second_nak_is_no_copy),
+      TEST(late_read_request_is_not_lost), TEST(nak_before_the_round_trip_shows_a_late_packet),
       TEST(late_request_behind_its_retransmission_is_out_of_order),
       TEST(mirrored_datagrams_are_counted_once), TEST(mirrored_responses_are_counted_once),
       TEST(mirrored_cm_messages_are_no_retransmissions),

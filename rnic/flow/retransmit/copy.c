@@ -4,6 +4,7 @@
 #include "flow/base/counters.h"
 #include "flow/base/report.h"
 #include "flow/retransmit/read_stream.h"
+#include "flow/table/conn.h"
 
 /* if at least 1/MANY of the packets are repetitions, they are second captures: a network loses
  * fewer packets */
@@ -96,9 +97,10 @@ static bool is_missing(const struct roce_ctx *ctx, const struct roce_sent_packet
 }
 
 /* Returns whether the current request belongs to a go-back after the latest transmission of `e`: a
- * NAK, an RNR NAK or a gap in the responses was captured in between, or the go-back in progress has
- * not reached this PSN. If packets are captured twice, copies of packets sent before the go-back
- * may follow its start. Then only the next PSN of the go-back belongs to it. */
+ * NAK, an RNR NAK or a gap in the responses was captured in between, or the requester has not
+ * obeyed the NAK for this PSN yet, or the go-back in progress has not reached this PSN. If packets
+ * are captured twice, copies of packets sent before the go-back may follow its start. Then only the
+ * next PSN of the go-back belongs to it. */
 static bool is_in_go_back(const struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
     const struct roce_retransmission *retx = &ctx->sender->req.retx;
@@ -107,7 +109,7 @@ static bool is_in_go_back(const struct roce_ctx *ctx, const struct roce_sent_pac
     if (is_captured_twice(ctx->sender))
         return rsp->nak || rsp->rnr || (retx->active && retx->next == ctx->pkt->bth.psn);
     return rsp->nak_frame > e->last_frame || rsp->rnr_frame > e->last_frame ||
-           is_behind_newer(ctx, e) || is_missing(ctx, e) ||
+           roce_rsp_nak_is_open(rsp, e->psn) || is_behind_newer(ctx, e) || is_missing(ctx, e) ||
            (retx->active && roce_diff(ctx->pkt->bth.psn, retx->next) >= 0);
 }
 

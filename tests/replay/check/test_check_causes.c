@@ -154,6 +154,30 @@ static void packets_that_the_own_queue_refuses_are_named(void)
     }
 }
 
+/* Each sequence NAK stands for a loss. The report names both sides of the capture point if losses
+ * before it explain only some of the NAKs. */
+static void losses_on_both_sides_are_named(void)
+{
+    static const struct {
+        const char *steps, *words;
+    } rows[] = {
+        {"023!1123^3 46!5567^7", "from 192.0.2.1 to the capture point\n"},
+        {"0123!1123^3 46!5567^7", "on both sides of the capture point\n"},
+        {"0123!1123^3 4567!5567^7", "from the capture point to 192.0.2.2\n"},
+    };
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct flowgen g;
+
+        flowgen_init(&g);
+        flowgen_send(&g, 0, 64);
+        talk(&g, rows[i].steps);
+        checkrun_write_flow("sides.pcap", &g);
+        CHECKRUN_EXPECT("$R check $T/sides.pcap", 0, rows[i].words, "");
+        flowgen_free(&g);
+    }
+}
+
 /* A connection is slow, but did not fail. The report must state the cause and the side to
  * investigate. */
 static void cause_of_a_slow_flow_is_reported(void)
@@ -512,7 +536,8 @@ static void rare_silences_of_a_busy_connection_are_reported(void)
 
 SUITE("replay.check_causes", TEST(loss_before_a_timeout_is_described),
       TEST(late_reaction_to_a_nak_has_two_possible_causes), TEST(lost_atomic_response_has_a_side),
-      TEST(packets_that_the_own_queue_refuses_are_named), TEST(cause_of_a_slow_flow_is_reported),
+      TEST(losses_on_both_sides_are_named), TEST(packets_that_the_own_queue_refuses_are_named),
+      TEST(cause_of_a_slow_flow_is_reported),
       TEST(requests_that_only_the_capture_lacks_are_not_lost), TEST(rates_around_cnps_are_reported),
       TEST(cnps_without_a_slower_sender_are_reported), TEST(swapped_uc_packets_lose_their_message),
       TEST(pauses_in_a_capture_of_one_direction_are_not_timeouts),

@@ -67,13 +67,54 @@ static void print_diff(FILE *out, const struct response_comparison *all, const s
     fprintf(out, "%s\n", buf);
 }
 
-/* Prints the differences of our responder in direction `dir`: either the known deviations, or the
- * others. */
-static void print_diffs(FILE *out, const struct response_comparison *all, uint32_t dir, bool known)
+static bool is_contradiction(const struct diff *d)
 {
-    for (size_t i = 0; i < all->diff_cnt; i++)
-        if (all->diff[i].dir == dir && (all->diff[i].known != NULL) == known)
-            print_diff(out, all, &all->diff[i]);
+    return strcmp(d->reason, DIFF_CONTRADICTION) == 0;
+}
+
+/* Returns the difference that may be the cause of all contradictions of direction `dir`: a wrong
+ * MSN, or else the first contradiction. Returns NULL if there is none. */
+static const struct diff *first_cause(const struct response_comparison *all, uint32_t dir)
+{
+    const struct diff *first = NULL;
+
+    for (size_t i = 0; i < all->diff_cnt; i++) {
+        const struct diff *d = &all->diff[i];
+
+        if (d->dir != dir || d->known)
+            continue;
+        if (strcmp(d->field, "aeth.msn") == 0)
+            return d;
+        if (!first && is_contradiction(d))
+            first = d;
+    }
+    return first;
+}
+
+/* Prints the differences of our responder in direction `dir`: either the known deviations, or the
+ * others. Without `verbose`, only counts the contradictions that one difference can cause. */
+static void print_diffs(FILE *out, const struct response_comparison *all, uint32_t dir, bool known,
+                        bool verbose)
+{
+    const struct diff *cause = verbose ? NULL : first_cause(all, dir);
+    size_t contradictions = 0;
+
+    for (size_t i = 0; i < all->diff_cnt; i++) {
+        const struct diff *d = &all->diff[i];
+
+        if (d->dir != dir || (d->known != NULL) != known)
+            continue;
+        if (cause && d != cause && is_contradiction(d))
+            contradictions++;
+        else
+            print_diff(out, all, d);
+    }
+    if (contradictions)
+        fprintf(
+            out,
+            "  ... and %zu more response%s that contradict%s the PSN or MSN of another one: one "
+            "wrong response can cause all of them (-v lists them)\n",
+            contradictions, contradictions == 1 ? "" : "s", contradictions == 1 ? "s" : "");
     if (known)
         return;
     if (all->result[dir].diff_frames > DIFFS_MAX)
@@ -230,7 +271,7 @@ static void print_responder(FILE *out, const struct response_comparison *all, ui
     print_derived(out, all, dir, options);
     report_taken_text(out, s);
     print_free(out, s, res);
-    print_diffs(out, all, idx, true);
+    print_diffs(out, all, idx, true, options->verbose);
     fprintf(out, "  responder %s: %u responses compared", verdict_name(res->verdict),
             res->compared);
     if (res->diff_frames)
@@ -267,7 +308,7 @@ static void print_direction(FILE *out, const struct replay *r, uint32_t idx,
     report_direction_ends(&t, s);
     fprintf(out, "connection #%u: %s\n", s->recorded->conn_index, buf);
     if (r->responses.result)
-        print_diffs(out, &r->responses, idx, false);
+        print_diffs(out, &r->responses, idx, false, options->verbose);
     if (r->requests.result)
         report_requester_diffs(out, &r->requests, idx, false);
     fprintf(out, "  captured  %s, %s, frames %u..%u%s\n",

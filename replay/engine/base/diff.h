@@ -50,6 +50,11 @@ struct diff {
 
 enum verdict { VERDICT_PASS, VERDICT_FAIL, VERDICT_SKIPPED };
 
+/* Reason of a response that our RNIC would also send, but not together with the other responses.
+ * One wrong PSN or MSN can be the cause of many such differences. */
+#define DIFF_CONTRADICTION                                                                         \
+    "a response that was sent before or after this one contradicts its PSN or MSN"
+
 /* Returns the name of a verdict for messages and JSON. */
 const char *verdict_name(enum verdict verdict);
 

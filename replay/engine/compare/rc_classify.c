@@ -294,7 +294,7 @@ int classify_diff(struct response_cmp *cmp, uint32_t event, struct tx_response *
         (contradicts_order(&cmp->dir->setup, event) ||
          precedes_response(&cmp->dir->setup, event))) {
         diff_no_response(cmp, event, d);
-        reason = "a response that was sent before or after this one contradicts its PSN or MSN";
+        reason = DIFF_CONTRADICTION;
     }
     if (d->cnt > 0 &&
         (rc = report_response_diff(cmp, event, ours, d, damage_reason(cmp, event, reason))) <= 0)

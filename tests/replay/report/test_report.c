@@ -219,9 +219,28 @@ static void a_long_path_leaves_room_for_the_reason(void)
         }
 }
 
+/* One MSN was altered, so three other responses contradict it. The report shows one difference and
+ * the number of the others; -v lists all. */
+static void contradictions_of_one_msn_are_counted(void)
+{
+    struct checkrun run = checkrun_shell("$R edit -q --impair set=aeth.msn=1@nth=6 "
+                                         "$C/rc-loss-acks.pcap $T/msn.pcapng && "
+                                         "$R replay $T/msn.pcapng | grep -A1 '  difference '");
+    const char *first = strstr(run.out, "frame 14: aeth.msn: recorded 1, replayed 2");
+
+    CU_ASSERT_PTR_NOT_NULL(first);
+    CU_ASSERT_PTR_NOT_NULL(strstr(run.out,
+                                  "\n  ... and 3 more responses that contradict the PSN or "
+                                  "MSN of another one: "));
+    CU_ASSERT_PTR_NULL(strstr(run.out, "frame 8: "));
+    checkrun_free(&run);
+    CHECKRUN_EXPECT("$R replay -v $T/msn.pcapng | grep -c '  difference '", 0, "4\n", "");
+}
+
 SUITE("replay.report", TEST(first_difference_is_explained),
-      TEST(difference_precedes_known_deviations), TEST(difference_precedes_the_setup),
-      TEST(printed_command_shows_the_difference_again), TEST(json_report_has_the_facts_of_the_text),
-      TEST(json_names_what_is_taken_from_the_capture), TEST(odd_file_name_is_escaped),
-      TEST(odd_file_name_is_replayed), TEST(report_says_that_cut_payload_is_not_compared),
-      TEST(missing_responses_are_counted), TEST(a_long_path_leaves_room_for_the_reason))
+      TEST(contradictions_of_one_msn_are_counted), TEST(difference_precedes_known_deviations),
+      TEST(difference_precedes_the_setup), TEST(printed_command_shows_the_difference_again),
+      TEST(json_report_has_the_facts_of_the_text), TEST(json_names_what_is_taken_from_the_capture),
+      TEST(odd_file_name_is_escaped), TEST(odd_file_name_is_replayed),
+      TEST(report_says_that_cut_payload_is_not_compared), TEST(missing_responses_are_counted),
+      TEST(a_long_path_leaves_room_for_the_reason))

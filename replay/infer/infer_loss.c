@@ -568,6 +568,7 @@ static bool find_lost(struct inferred_setup *s)
         i = executed[next];
         stalled = false;
     }
+    s->may_arrive_late = next == asked;
     free(owed);
     free(executed);
     free(copy);

@@ -112,7 +112,9 @@ struct inferred_setup {
                                             * ibv_modify_qp() */
     struct inferred_timers timers;         /* range of timeouts and retry counts that the packets
                                             * allow */
-    bool lossy;               /* a request was retransmitted for a reason other than an RNR NAK */
+    bool lossy;           /* a request was retransmitted for a reason other than an RNR NAK */
+    bool may_arrive_late; /* the last copy of a request counts as lost, because of a sequence NAK,
+                           * but it may have arrived after the NAK */
     uint64_t min_response_ns; /* shortest time from a request to its response, ns; 0 if unknown */
     uint32_t first_other;     /* index into setup.event of the first request with `other` set, or
                                * EVENT_NONE */

@@ -39,8 +39,8 @@ static bool host_lacks(const struct response_cmp *cmp)
     for (size_t i = 0; i < cmp->session->dir_cnt; i++) {
         const struct rc_direction *dir = &cmp->session->dir[i];
 
-        if (dir->host == cmp->dir->host &&
-            (dir->stretch || dir->setup.skip || dir->setup.lossy || dir->setup.damaged_cnt))
+        if (dir->host == cmp->dir->host && (dir->stretch || dir->setup.skip || dir->setup.lossy ||
+                                            dir->setup.damaged_cnt || dir->setup.may_arrive_late))
             return true;
     }
     return false;
@@ -81,6 +81,19 @@ static bool host_has_gap(const struct response_cmp *cmp)
 
         if (dir->host == cmp->dir->host &&
             (dir->stretch || dir->setup.skip || dir->setup.executed_unseen_cnt))
+            return true;
+    }
+    return false;
+}
+
+/* Returns whether a request of another connection to this responder may have been executed although
+ * the capture shows no response to it, and its only copy counts as lost. */
+static bool others_arrive_late(const struct response_cmp *cmp)
+{
+    for (size_t i = 0; i < cmp->session->dir_cnt; i++) {
+        const struct rc_direction *dir = &cmp->session->dir[i];
+
+        if (dir->host == cmp->dir->host && dir != cmp->dir && dir->setup.may_arrive_late)
             return true;
     }
     return false;
@@ -214,7 +227,7 @@ static int report_response_diff(struct response_cmp *cmp, uint32_t event,
         .payload = d->payload,
         .reorders = cmp->all->reordered > REORDERED_SURE,
         .others_lack = host_lacks(cmp),
-        .others_gap = d->payload && host_has_gap(cmp),
+        .others_gap = (d->payload && host_has_gap(cmp)) || others_arrive_late(cmp),
         .data = d->cnt == 1 && (d->payload || field_diff_find(d, "atomicacketh.orig")),
         .rxe = profile != NULL,
         .dir_idx = cmp->dir_idx,

@@ -41,7 +41,7 @@ struct response_case {
     bool others_lack; /* true: for another connection with the same responder, the capture lacks
                        * packets or shows loss */
     bool others_gap;  /* true: for another connection with the same responder, the capture lacks
-                       * every copy of a request */
+                       * every copy of a request, or a request may have arrived late */
     bool rxe;         /* the responder is known to be Linux rxe */
     uint32_t dir_idx; /* index of `dir` in the session */
     struct shadow_memory *memory; /* memory of the responder */

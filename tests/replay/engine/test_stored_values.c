@@ -194,7 +194,46 @@ static void a_read_may_show_a_later_write_in_flight(void)
     talk_free(&t);
 }
 
+static void use_connection(struct talk *t, uint32_t number)
+{
+    t->requester_qp = 0x11 + 0x20 * number;
+    t->responder_qp = 0x22 + 0x20 * number;
+}
+
+/* Two connections add to one word. A later request overtakes the last FETCH_ADD of the second one,
+ * as the sequence NAK shows, and the response to this FETCH_ADD is lost. So a FETCH_ADD of the
+ * first connection may find its sum. Without the sequence NAK, the capture lacks nothing. */
+static void a_late_atomic_of_another_connection_may_count(void)
+{
+    for (unsigned late = 0; late <= 1; late++) {
+        struct talk t;
+        uint32_t frame;
+
+        talk_init(&t);
+        talk_atomic(&t, ROCE_OP_RC_FETCH_ADD, 0, CTR, RKEY, 1, 0);
+        talk_atomic_ack(&t, 0, 1, 100);
+        use_connection(&t, 1);
+        talk_atomic(&t, ROCE_OP_RC_FETCH_ADD, 0, CTR, RKEY, 2, 0);
+        talk_atomic_ack(&t, 0, 1, 101);
+        if (late) {
+            talk_atomic(&t, ROCE_OP_RC_FETCH_ADD, 1, CTR, RKEY, 3, 0);
+            talk_atomic(&t, ROCE_OP_RC_FETCH_ADD, 2, CTR, RKEY, 4, 0);
+            talk_ack(&t, 1, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ, 1);
+        }
+        use_connection(&t, 0);
+        talk_atomic(&t, ROCE_OP_RC_FETCH_ADD, 1, CTR, RKEY, 1, 0);
+        frame = talk_atomic_ack(&t, 1, 2, 106);
+        if (late) {
+            talk_expect_verdict(&t, VERDICT_PASS, 2);
+            continue;
+        }
+        talk_expect_diff(&t, NULL, frame, "atomicacketh.orig");
+        talk_free(&t);
+    }
+}
+
 SUITE("replay.stored_values", TEST(what_the_program_stored_is_no_difference),
       TEST(what_the_program_stored_over_a_write_is_no_difference),
       TEST(values_through_two_keys_of_one_memory_agree), TEST(a_byte_that_nothing_stored_differs),
-      TEST(a_read_may_show_a_later_write_in_flight))
+      TEST(a_read_may_show_a_later_write_in_flight),
+      TEST(a_late_atomic_of_another_connection_may_count))

@@ -194,13 +194,27 @@ static struct group *group_at(struct finder *f, struct roce_flow_owner owner, ui
     return &f->group[at];
 }
 
+/* Returns the index of the use of the QP pair to which a packet belongs, plus 1; 0 before the first
+ * use that the observer reported. */
+static size_t use_of(const struct finder *f, const struct trace_packet *p,
+                     struct roce_flow_owner owner)
+{
+    size_t use = qp_uses_to(&f->uses, owner.conn_index, p->frame);
+    const struct qp_use *next = use < f->uses.cnt ? &f->uses.use[use] : NULL;
+
+    return next && next->conn_index == owner.conn_index && trace_is_response(p) &&
+                   next->reset[owner.side] && p->frame >= next->reset[owner.side]
+               ? use + 1
+               : use;
+}
+
 /* Puts a packet into the group of its direction. Returns false if out of memory. */
 static bool group_packet(struct finder *f, uint32_t idx)
 {
     const struct trace_packet *p = &f->trace->pkt[idx];
     const struct roce_opcode *op = roce_opcode(p->opcode);
     struct roce_flow_owner owner = f->owner[idx];
-    size_t use = qp_uses_to(&f->uses, owner.conn_index, p->frame);
+    size_t use = use_of(f, p, owner);
     bool self = owner.conn_index < f->trace->cnt && f->self[owner.conn_index];
     bool response = trace_is_response(p);
     struct group *sent = group_at(f, owner, owner.side, use);
@@ -389,7 +403,8 @@ static bool build_directions(struct connections *connections, struct finder *f)
             .requester_qpn = qpn ? qpn : f->trace->flow[order[i]->resp_flow].dest_qp,
             .req_rxe = connections->rxe[order[i]->req_flow],
             .resp_rxe = connections->rxe[order[i]->resp_flow],
-            .cm = cm_of(f->trace, order[i])};
+            .cm = cm_of(f->trace, order[i]),
+            .stale = order[i]->use && order[i]->use->stale[order[i]->side]};
     }
     free(order);
     return connections->dir_cnt == cnt || connections->dir_cnt > DIRECTIONS_MAX;

@@ -18,6 +18,14 @@
 /* Cost by which two uses must be cheaper than one use. */
 #define GAIN_MIN (2 * USE_ODD)
 
+/* Time before a new use, ns, within which requests may still be on their way, and number of packets
+ * of the connection that are searched for them. */
+#define ON_WAY_NS  UINT64_C(1000000000)
+#define ON_WAY_MAX 4096u
+
+/* Maximum number of packets by which the network reorders the first responses of a use. */
+#define RESET_NEAR 64u
+
 /* Limit of the packets that are added to supposed uses: PER_PACKET for each packet of the trace,
  * and some more. */
 #define PER_PACKET UINT64_C(16)
@@ -157,15 +165,83 @@ static void note_start(struct search *s, uint32_t i, const struct trace_packet *
     *before = p;
 }
 
-/* Adds a use that begins at packet `i` of the connection. */
-static void add_use(struct search *s, struct qp_uses *uses, uint32_t i)
+static const struct trace_packet *packet_at(const struct search *s, uint32_t i)
 {
+    return &s->trace->pkt[s->conn->pkt[i]];
+}
+
+/* Returns the frame from which the responses that `side` sent before packet `start` belong to the
+ * use that begins at `start`, or 0 if there are none. The first of them has a lower MSN than an
+ * earlier one, and the use before, which began at `from`, cannot explain this. */
+static uint32_t find_reset(const struct search *s, uint32_t from, uint32_t start, uint8_t side)
+{
+    uint32_t i = start - from > BEFORE ? start - BEFORE : from, high = 0, frame;
+    const struct trace_packet *first = NULL;
+
+    for (; i < start && !first; i++) {
+        const struct trace_packet *p = packet_at(s, i);
+
+        if (s->owner[s->conn->pkt[i]].side != side || !trace_is_response(p) ||
+            !trace_counts_messages(roce_opcode(p->opcode)))
+            continue;
+        if (s->cost[i] >= USE_ODD && p->msn < high)
+            first = p;
+        else if (s->cost[i] < USE_ODD && p->msn > high)
+            high = p->msn;
+    }
+    frame = first ? first->frame : 0;
+    for (uint32_t k = i; first && k-- > from && i - k <= RESET_NEAR;)
+        if (s->owner[s->conn->pkt[k]].side == side && trace_is_response(packet_at(s, k)) &&
+            trace_sent_before(s->trace, first, packet_at(s, k)))
+            frame = packet_at(s, k)->frame;
+    return frame;
+}
+
+/* Returns whether requests that `side` sent before packet `start`, in the use that began at `from`,
+ * may still be on their way: no later response acknowledges them, or they were retransmitted. */
+static bool are_on_way(const struct search *s, uint32_t from, uint32_t start, uint8_t side)
+{
+    const struct trace_packet *again = NULL; /* of the requests after packet i, the one with the
+                                              * lowest PSN */
+    roce_psn acked = {0};                    /* highest PSN that responses after packet i have */
+    bool answered = false;
+
+    for (uint32_t i = start; i-- > from && start - i <= ON_WAY_MAX;) {
+        const struct trace_packet *p = packet_at(s, i);
+        bool sent = s->owner[s->conn->pkt[i]].side == side;
+        roce_psn psn = roce_psn_of(p->psn);
+
+        if (packet_at(s, start)->time - p->time > ON_WAY_NS)
+            break;
+        if (trace_is_response(p) && !sent) {
+            acked = !answered || roce_psn_diff(psn, acked) > 0 ? psn : acked;
+            answered = true;
+        } else if (!trace_is_response(p) && sent) {
+            if (!answered || roce_psn_diff(psn, acked) > 0 ||
+                (again && roce_psn_diff(psn, roce_psn_of(again->psn)) >= 0))
+                return true;
+            again = p;
+        }
+    }
+    return false;
+}
+
+/* Adds a use that begins at packet `start` of the connection, after the use that began at `from`.
+ */
+static void add_use(struct search *s, struct qp_uses *uses, uint32_t from, uint32_t start)
+{
+    struct qp_use *use;
+
     if (!VEC_GROW(uses->use, uses->cnt, uses->cap)) {
         s->no_memory = true;
         return;
     }
-    uses->use[uses->cnt++] = (struct qp_use){.conn_index = s->conn->conn_index,
-                                             .frame = s->trace->pkt[s->conn->pkt[i]].frame};
+    use = &uses->use[uses->cnt++];
+    *use = (struct qp_use){.conn_index = s->conn->conn_index, .frame = packet_at(s, start)->frame};
+    for (uint8_t side = 0; side < 2; side++) {
+        use->reset[side] = find_reset(s, from, start, side);
+        use->stale[side] = use->reset[!side] || are_on_way(s, from, start, side);
+    }
 }
 
 /* Finds the uses of one connection. */
@@ -199,7 +275,7 @@ static void search_conn(struct search *s, struct qp_uses *uses)
         }
         if (start == 0)
             continue;
-        add_use(s, uses, start);
+        add_use(s, uses, from, start);
         supposed_use_free(&use);
         supposed_use_init(&use, s->trace, true);
         s->start_cnt = odd = 0;

@@ -8,6 +8,10 @@
  * cannot explain a packet, a new use may have begun at that packet or before. For each such place,
  * the search compares two costs of the packets around it: that of one use, and that of two uses. A
  * new use must explain at least two packets more, so that one altered packet begins none.
+ *
+ * The two QPs are reset at different times. If a responder is reset first, its MSN counts from 0
+ * before the requester begins the new use (`reset`). Requests of the use before that are still on
+ * their way then arrive in the new use (`stale`), and are executed if their PSNs fit.
  */
 #ifndef REPLAY_INFER_QP_USES_H
 #define REPLAY_INFER_QP_USES_H
@@ -19,6 +23,10 @@
 struct qp_use {
     uint32_t conn_index;
     uint32_t frame;
+    uint32_t reset[2]; /* frame from which the responses that side 0 or 1 sent belong to this use,
+                        * if it is before `frame`; 0: none */
+    bool stale[2];     /* requests that side 0 or 1 sent in the use before may have arrived in this
+                        * use */
     uint32_t req_frame, rep_frame;
     bool cm; /* the capture has the REQ and the REP that set up the QPs */
     uint8_t active_side;

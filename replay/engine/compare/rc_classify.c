@@ -191,6 +191,10 @@ static const char *find_doubt(const struct response_cmp *cmp, const struct respo
 {
     const char *why;
 
+    if (may_answer_stale(c, d)) {
+        *lacks = true;
+        return inconclusive_stale;
+    }
     if (never_inconclusive(c, d))
         return NULL;
     if (is_doubted(cmp, c))

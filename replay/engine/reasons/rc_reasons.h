@@ -19,6 +19,7 @@
 #ifndef REPLAY_ENGINE_REASONS_RC_REASONS_H
 #define REPLAY_ENGINE_REASONS_RC_REASONS_H
 
+#include "engine/base/field_diff.h"
 #include "engine/reasons/rc_response_case.h"
 
 struct inconclusive_rule {
@@ -40,6 +41,14 @@ extern const char inconclusive_copies[];
 
 /* The reason if the capture does not show which requests arrived, and in which order. */
 extern const char inconclusive_arrivals[];
+
+/* The reason if the QPs were used before, and requests of that use may have arrived in this one. */
+extern const char inconclusive_stale[];
+
+/* Returns whether the differences `d` of a response are possible because the responder executed
+ * requests of the use of its QP before. This is impossible after a response that equals ours,
+ * because our RNIC executes only the requests of this use. */
+bool may_answer_stale(const struct response_case *c, const struct field_diffs *d);
 
 /* Returns whether a response may answer a request that was not captured. The PSN of such a request
  * is after `high`, the last captured one, or in a gap before `high`. Examples are a NAK of the next

@@ -9,6 +9,18 @@
  * connections: when a region was deregistered, which of two requests was executed, and which
  * connection wrote the memory last. */
 
+const char inconclusive_stale[] =
+    "does not show which requests of the use of the QPs before this one arrived";
+
+bool may_answer_stale(const struct response_case *c, const struct field_diffs *d)
+{
+    const struct inferred_setup *s = setup_of(c);
+
+    return s->recorded->stale && c->recorded_acked < s->first &&
+           !field_diff_find(d, FIELD_DIFF_FORM) && !field_diff_find(d, "bth.pkey") &&
+           !field_diff_find(d, "bth.dest_qp");
+}
+
 bool refuses_repeated(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);

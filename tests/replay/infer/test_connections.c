@@ -342,6 +342,40 @@ static void a_use_begins_after_the_last_retries_of_the_use_before(void)
     talk_free(&t);
 }
 
+/* Appends a use whose last request has no response, and the start of the next use: the responder
+ * was reset first, and sends a sequence NAK because that request reaches it. Returns the frame of
+ * the response to the second request of the new use, which has MSN `msn`. */
+static uint32_t add_stale_request(struct talk *t, uint32_t msn)
+{
+    uint32_t frame;
+
+    talk_init(t);
+    add_sends(t, 12, 100, 1);
+    for (uint32_t copy = 0; copy < 3; copy++)
+        talk_send(t, ROCE_OP_RC_SEND_ONLY, 12, 100, 1);
+    talk_ack(t, 0, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ, 0);
+    talk_write(t, ROCE_OP_RC_WRITE_ONLY, 0, 0x2000, 7, 200, 200, 3);
+    talk_ack(t, 0, 0x1F, 1);
+    talk_write(t, ROCE_OP_RC_WRITE_ONLY, 1, 0x1000, 7, 300, 300, 2);
+    frame = talk_ack(t, 1, 0x1F, msn);
+    talk_write(t, ROCE_OP_RC_WRITE_ONLY, 2, 0x1000, 7, 400, 400, 2);
+    talk_ack(t, 2, 0x1F, 3);
+    return frame;
+}
+
+/* A request of the use before is no reason for a difference after a response that equals ours. */
+static void a_request_may_arrive_in_the_next_use(void)
+{
+    struct talk t;
+    uint32_t frame;
+
+    add_stale_request(&t, 2);
+    EXPECT_EQ(count_passed(&t, "stale-request.pcap"), 2);
+    frame = add_stale_request(&t, 9);
+    talk_expect_diff(&t, NULL, frame, "aeth.msn");
+    talk_free(&t);
+}
+
 /* After RESET, Linux rxe sends two empty WRITEs, and retransmits the later requests without them
  * (D57). The capture lacks the first copy of the last request, so no packet shows its first PSN. */
 static void shifted_psns_after_empty_writes_begin_no_use(void)
@@ -467,6 +501,7 @@ SUITE("replay.connections", TEST(every_capture_has_the_connections_that_check_pr
       TEST(the_msn_shows_the_first_of_reordered_requests), TEST(one_wrong_psn_begins_no_use),
       TEST(a_use_begins_after_the_last_retries_of_the_use_before),
       TEST(shifted_psns_after_empty_writes_begin_no_use),
+      TEST(a_request_may_arrive_in_the_next_use),
       TEST(one_wrong_msn_before_a_use_begins_no_other_use),
       TEST(the_only_response_to_a_wrong_qp_differs),
       TEST(a_response_to_an_unknown_qp_that_fits_two_connections_is_skipped))

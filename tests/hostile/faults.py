@@ -90,7 +90,7 @@ def with_fault(pair, fault, may_wait=(), finishes=False, victim=None):
         labs.stacks.end(pair.programs[side].pid)
     done = pair.end(5)
     if late:
-        return f"{pair.kind}: sides {late} not done after {HANG} s, not counting the time that they waited for a CPU: " + " / ".join(str(done[side]) for side in late) + "\n" + stacks
+        return f"{pair.kind}: sides {late} not done after {HANG} s, not counting the time that they waited for a CPU: " + " / ".join(str(one) for one in done) + "\n" + stacks
     if finishes:
         return pair.wrong(done)
     crashes = [str(one) for side, one in enumerate(done) if side not in ended and side != victim and crashed(one)]

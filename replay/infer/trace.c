@@ -264,6 +264,9 @@ static int add_packet(struct trace *trace, const struct captured_frame *frame, s
             error, "%s: frame %u: more RoCE traffic than the limit of replay (%u packets, %u MiB)",
             trace->name, frame->number, TRACE_PACKETS_MAX, (unsigned)(TRACE_BYTES_MAX >> 20));
     flow_idx = flow_of(trace, &pkt);
+    if (trace->flows.cnt > TRACE_FLOWS_MAX)
+        return error_set(error, "%s: frame %u: more flows than the limit of replay (%u)",
+                         trace->name, frame->number, TRACE_FLOWS_MAX);
     if (flow_idx == KEYMAP_NONE || !VEC_GROW(trace->pkt, trace->cnt, trace->cap))
         return error_set(error, "%s: frame %u: no memory", trace->name, frame->number);
     flow = &trace->flow[flow_idx];

@@ -12,12 +12,14 @@
 #include "util/keymap.h"
 #include "capture/capture_reader.h"
 
-/* Limits of the RoCE packets of one capture, because a replay keeps them in memory. trace_read()
- * refuses a capture with more. The limits also bound the memory that a hostile file can make us
- * allocate: a file longer than TRACE_BYTES_MAX is not mapped, and only its RoCE frames are stored.
- * In captures of typical size, 1 GiB is hours of traffic. */
+/* Limits of the RoCE packets and flows of one capture, because a replay keeps them in memory, and
+ * up to 3 KB for the connection of each flow. trace_read() refuses a capture with more. The limits
+ * also bound the memory that a hostile file can make us allocate: a file longer than
+ * TRACE_BYTES_MAX is not mapped, and only its RoCE frames are stored. In captures of typical size,
+ * 1 GiB is hours of traffic. */
 #define TRACE_BYTES_MAX   (UINT64_C(1) << 30)
 #define TRACE_PACKETS_MAX (8u << 20)
+#define TRACE_FLOWS_MAX   (1u << 18)
 
 struct peer_quirk; /* defined in peer_quirks.h */
 

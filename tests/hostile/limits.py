@@ -102,6 +102,15 @@ def captures_at_a_time_share_the_memory_limit(rocedrill, capture, out):
     assert done[0].rss > 700 << 10 and done[1].rss < 1400 << 10, (done[0].rss, done[1].rss)
 
 
+def replay_refuses_too_many_flows(rocedrill, capture):
+    """Each packet of the capture has another destination QP. The connections of all would need more than 1 GB."""
+    shapes.write(capture, shapes.connections_of_one_packet(SHARED))
+    done = bounded.run([rocedrill, "replay", "-q", capture], 240)
+    print(done)
+    assert done.status == 2 and "more flows than the limit of replay" in done.out, done
+    assert done.rss < 300 << 10, done
+
+
 def tables_of_the_plugin_have_a_limit(plugins, capture):
     """The last row of a table counts the connections that have no row."""
     rest = 2000
@@ -132,6 +141,7 @@ def main():
         claimed_lengths_give_no_room(rocedrill, capture, out)
         frames_limit_long_names(rocedrill, capture, out)
         captures_at_a_time_share_the_memory_limit(rocedrill, capture, out)
+        replay_refuses_too_many_flows(rocedrill, capture)
         replay_of_a_long_capture_needs_little_memory(rocedrill, os.path.join(folder, "long.pcap"))
         if os.path.isdir(plugins):
             tables_of_the_plugin_have_a_limit(plugins, capture)

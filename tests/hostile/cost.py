@@ -68,7 +68,8 @@ LIVE = {  # command of each receiver, and its frames
 }
 LATE = 60  # longest run, s
 RSS_NOISE = 1 << 20  # difference of two equal runs, bytes
-SUSPECT = 0.7  # part of the limit from which instructions are counted
+SUSPECT = 0.4  # part of the limit from which instructions are counted, because CPU time varies with the load
+RUNS = 3  # runs of which the least CPU time counts
 MAD, CM_QPN, CM_REQ = 62, b"\0\0\1", b"\0\x10"  # offset of a MAD in a frame over IPv4, and fields of a REQ
 
 # valgrind counts `rep stosb` and `rep movsb` as one instruction for each byte. glibc then uses loops of 32 bytes.
@@ -133,7 +134,7 @@ class Engine:
         return done.cpu
 
     def seconds(self, path):
-        return min(self.quick(path) for _ in range(2))
+        return min(self.quick(path) for _ in range(RUNS))
 
     def memory(self, path):
         """Returns the memory that exceeds the noise."""
@@ -155,18 +156,21 @@ class Engine:
 
     def learn(self, count, cnt):
         """Measures ordinary input with the method `count`. Costs below the noise count as the noise."""
+        def least_of(path):
+            return min(count(path) for _ in range(RUNS if count == self.seconds else 1))  # all ratios depend on it
+
         least = RSS_NOISE / cnt if count == self.memory else 1e-9
-        start = count(self.ordinary(EMPTY)[0])
+        start = least_of(self.ordinary(EMPTY)[0])
         ordinary, number = self.ordinary(cnt)
-        each, connection = max((count(ordinary) - start) / number, least), 0
+        each, connection = max((least_of(ordinary) - start) / number, least), 0
         if not isinstance(self, (Live, Parser)):
             short = os.path.join(self.folder, "short")
             number = shapes.write(short, shapes.ordinary_connections(cnt))
-            connection = max(count(short) - start - number * each, least * cnt) / self.connections(short)
+            connection = max(least_of(short) - start - number * each, least * cnt) / self.connections(short)
         if count == self.memory and not isinstance(self, (Live, Parser)):
             long = os.path.join(self.folder, "long")
             number = shapes.write(long, shapes.ordinary(cnt, shapes.LONG_WRITE))
-            self.byte = max(count(long) - start - number * each, 0) / self.longer(long, number)
+            self.byte = max(least_of(long) - start - number * each, 0) / self.longer(long, number)
         self.costs[count] = (start, each, connection)
 
     def longer(self, path, cnt):
@@ -175,7 +179,7 @@ class Engine:
 
     def ratio(self, path, cnt, count):
         """Returns the cost of an input of `cnt` units relative to ordinary input. `count` is a method above."""
-        exact = {self.quick: self.seconds, self.last_memory: self.memory}.get(count, count)
+        exact = self.memory if count == self.last_memory else count
         if exact not in self.costs:
             self.learn(exact, cnt)
         start, each, connection = self.costs[exact]
@@ -241,7 +245,7 @@ class Worst:
 
     def run(self, name, path, cnt):
         """Adds a capture if it is one of the most expensive."""
-        ratio = self.engine.ratio(path, cnt, self.engine.quick)
+        ratio = self.engine.ratio(path, cnt, self.engine.seconds)
         memory = self.engine.ratio(path, cnt, self.engine.last_memory)
         self.memory = max(self.memory, (memory, name, cnt))
         if len(self.found) < 8 or ratio > self.found[-1][0]:
@@ -339,7 +343,7 @@ def main():
     parser.add_argument("--limit", type=float, default=10)
     parser.add_argument("--packets", type=int, default=4000)
     parser.add_argument("--seconds", type=float, default=0, help="time of the search for each command")
-    parser.add_argument("--most", type=int, default=4, help="captures of each command whose instructions are counted")
+    parser.add_argument("--most", type=int, default=8, help="captures of each command whose instructions are counted")
     args = parser.parse_args()
     rng = random.Random(args.seed)
     with tempfile.TemporaryDirectory(prefix="rocedrill-cost-") as folder, contextlib.ExitStack() as stack:

@@ -341,6 +341,13 @@ static bool is_skipped(const struct roce_req *req, const struct roce_sent_packet
            roce_diff(e->psn, retx->first) >= 0 && roce_diff(retx->next, e->psn) > 0;
 }
 
+/* Returns whether the responder has refused the request with PSN `psn` with an RNR NAK, and the
+ * requester has not retransmitted it since. The request is then not lost. */
+static bool is_refused(const struct roce_rsp *rsp, uint32_t psn)
+{
+    return rsp->rnr && rsp->rnr_psn == psn;
+}
+
 static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
 {
     const struct roce_pkt *pkt = ctx->pkt;
@@ -383,7 +390,8 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
         if (code == ROCE_NAK_PSN_SEQ) {
             roce_cold(ctx->flow, ctx->sender)->psn_naks++;
             REPORT(ctx, SEQ_NAK, "bth.psn", .actual = psn, .expected = psn,
-                   .value = ROCE_VALUE_NONE, .other = e && !is_skipped(req, e) ? e->last_frame : 0);
+                   .value = ROCE_VALUE_NONE,
+                   .other = e && !is_skipped(req, e) && !is_refused(rsp, psn) ? e->last_frame : 0);
             ack_to(ctx, req, psn);
             if (is_late_psn(roce_cold_of(roce_peer(ctx->sender)), psn))
                 roce_cold(ctx->flow, roce_peer(ctx->sender))->naks_for_late++;

@@ -312,6 +312,8 @@ int two_points_compare(struct two_points *all, const char *const name[2], struct
     bool any = false, ready;
 
     all->ns = malloc((all->at[0].cnt + 1u) * sizeof(*all->ns));
+    if (icrc)
+        two_points_adopt(all);
     ready = a && b && all->ns && !all->failed && sort_by_direction(&all->at[0]) &&
             sort_by_direction(&all->at[1]);
     if (ready) {

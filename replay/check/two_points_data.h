@@ -90,6 +90,7 @@ struct point_result {
 struct point_direction {
     struct point_addrs addrs;
     bool from_b;  /* packets of this direction pass the capture point of b before that of a */
+    bool emptied; /* all packets belong to another direction: see two_points_adopt() */
     bool matched; /* at least one packet of this direction is in both captures */
     /* Time at b minus the time at a, of the packets that occur once in each capture, ns. */
     int64_t least, median, most;
@@ -159,6 +160,11 @@ struct point_packet **two_points_sort(struct point_capture *at, bool icrc);
  * two_points_sort(). */
 void two_points_match(struct two_points *all, struct point_packet **a, struct point_packet **b,
                       bool repeated);
+
+/* Moves a packet whose addresses were damaged on the path to the direction of its original in the
+ * other capture: one with the same ICRC field and one of its addresses. Called before the packets
+ * are sorted by direction. */
+void two_points_adopt(struct two_points *all);
 
 /* Matches the damaged packets of a direction whose headers or ICRC field were damaged. */
 void two_points_match_damaged(struct two_points *all, uint32_t dir);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include <stdlib.h>
+#include <string.h>
 #include "check/two_points_data.h"
 
 /* Added to the misfit of a packet that would have arrived before it was sent, ns. */
 #define BEFORE_SENT (UINT64_MAX / 4)
+/* Limit of the packets with damaged addresses for which the other capture is searched. */
+#define ADOPTED_MAX 64u
 /* Limit of the packets searched for the original of one damaged packet, to limit the time. */
 #define DAMAGED_SEARCH 256u
 
@@ -136,43 +139,93 @@ void two_points_match(struct two_points *all, struct point_packet **a, struct po
     }
 }
 
-/* Returns the packet of the first point, between the packets with the indices `from` and `to`, that
- * was damaged on the way to become `p`, or NULL. One of the two values that identify a packet is
- * still the same: the ICRC field, or the other headers. */
-static struct point_packet *undamaged(struct point_capture *first, const struct point_packet *p,
-                                      uint32_t from, uint32_t to)
+/* Returns the packet of the first point that was damaged on the way to become `p`, or NULL. One of
+ * the two values that identify a packet is still the same: the ICRC field, or the other headers.
+ * Searches the packets around index `at`. */
+static struct point_packet *undamaged(const struct two_points *all, struct point_capture *first,
+                                      struct point_packet *p, uint32_t at)
 {
-    for (uint32_t i = from; i < to && i - from < DAMAGED_SEARCH; i++) {
-        struct point_packet *o = &first->packet[i];
+    const uint32_t from = at > DAMAGED_SEARCH / 2 ? at - DAMAGED_SEARCH / 2 : 0;
+    struct point_packet *best = NULL;
+    uint64_t best_ns = UINT64_MAX;
 
-        if (o->dir == p->dir && o->mate == NO_MATE && (o->icrc == p->icrc || o->key == p->key))
-            return o;
+    for (uint32_t i = from; i < first->cnt && i - from < DAMAGED_SEARCH; i++) {
+        struct point_packet *o = &first->packet[i];
+        uint64_t ns;
+
+        if (o->dir != p->dir || o->mate != NO_MATE || (o->icrc != p->icrc && o->key != p->key))
+            continue;
+        ns = first->which == 0 ? misfit(all, o, p) : misfit(all, p, o);
+        if (ns < best_ns) {
+            best = o;
+            best_ns = ns;
+        }
     }
-    return NULL;
+    return best;
 }
 
 void two_points_match_damaged(struct two_points *all, uint32_t dir)
 {
     const unsigned second = !all->dir[dir].from_b;
     struct point_capture *first = &all->at[!second];
-    uint32_t from = 0;
+    uint32_t at = 0; /* index after the latest matched packet of the first point */
 
     for (uint32_t i = 0; i < all->dir[dir].cnt[second]; i++) {
         struct point_packet *p = two_points_packet(all, second, dir, i), *o;
-        uint32_t to = first->cnt;
 
-        for (uint32_t k = i + 1; p->mate == NO_MATE && p->damaged && k < all->dir[dir].cnt[second];
-             k++) {
-            o = two_points_packet(all, second, dir, k);
-            if (o->mate == NO_MATE && k - i < DAMAGED_SEARCH)
-                continue;
-            to = o->mate != NO_MATE && o->mate > from ? o->mate : first->cnt;
-            break;
-        }
-        o = p->mate == NO_MATE && p->damaged ? undamaged(first, p, from, to) : NULL;
-        if (o)
+        if (p->mate == NO_MATE && p->damaged && (o = undamaged(all, first, p, at)) != NULL)
             join_packets(all, second ? o : p, second ? p : o);
-        if (p->mate != NO_MATE && p->mate + 1 > from)
-            from = p->mate + 1;
+        if (p->mate != NO_MATE && p->mate + 1 > at)
+            at = p->mate + 1;
+    }
+}
+
+/* Returns whether two directions have the same source or the same destination, but not both. */
+static bool is_half_equal(const struct point_addrs *a, const struct point_addrs *b)
+{
+    return (memcmp(a->src, b->src, sizeof(a->src)) == 0) !=
+           (memcmp(a->dst, b->dst, sizeof(a->dst)) == 0);
+}
+
+/* Returns the original of packet `p`, whose addresses may be damaged, in the other capture, or
+ * NULL. */
+static const struct point_packet *original(const struct two_points *all,
+                                           const struct point_capture *other,
+                                           const struct point_packet *p)
+{
+    for (uint32_t i = 0; i < other->cnt; i++) {
+        const struct point_packet *o = &other->packet[i];
+
+        if (o->icrc == p->icrc && !o->damaged &&
+            is_half_equal(&all->dir[o->dir].addrs, &all->dir[p->dir].addrs))
+            return o;
+    }
+    return NULL;
+}
+
+void two_points_adopt(struct two_points *all)
+{
+    uint32_t searched = 0;
+
+    for (unsigned which = 0; which < 2; which++) {
+        struct point_capture *at = &all->at[which];
+
+        for (uint32_t i = 0; i < at->cnt && searched < ADOPTED_MAX; i++) {
+            struct point_packet *p = &at->packet[i];
+            struct point_direction *d = &all->dir[p->dir];
+            const struct point_packet *o;
+
+            if (!p->damaged || d->cnt[0] + d->cnt[1] > ADOPTED_MAX || d->cnt[!which] > 0)
+                continue;
+            searched++;
+            o = original(all, &all->at[!which], p);
+            if (!o)
+                continue;
+            d->cnt[which]--;
+            d->emptied = d->cnt[which] == 0;
+            p->dir = o->dir;
+            p->flow = o->flow;
+            all->dir[o->dir].cnt[which]++;
+        }
     }
 }

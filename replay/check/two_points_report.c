@@ -106,8 +106,10 @@ static bool is_quiet(const struct point_result *r)
 
 void two_points_print(FILE *out, const struct two_points *all, const char *const name[2])
 {
-    uint32_t shown = 0;
+    uint32_t shown = 0, cnt = 0;
 
+    for (uint32_t i = 0; i < all->index.cnt; i++)
+        cnt += !all->dir[i].emptied;
     fprintf(out, "\ncomparison of a = ");
     put_escaped(out, name[0]);
     fprintf(out, " and b = ");
@@ -116,12 +118,12 @@ void two_points_print(FILE *out, const struct two_points *all, const char *const
     print_clocks(out, all);
     for (unsigned quiet = 0; quiet < 2; quiet++)
         for (uint32_t i = 0; i < all->index.cnt && shown < DIRECTIONS_LISTED; i++)
-            if (is_quiet(&all->dir[i].result) == quiet) {
+            if (is_quiet(&all->dir[i].result) == quiet && !all->dir[i].emptied) {
                 print_direction(out, all, i);
                 shown++;
             }
-    if (shown < all->index.cnt)
-        fprintf(out, "  ... and %u more directions (--json lists all)\n", all->index.cnt - shown);
+    if (shown < cnt)
+        fprintf(out, "  ... and %u more directions (--json lists all)\n", cnt - shown);
 }
 
 /* ---- the JSON report ---------------------------------------------------------------------------
@@ -187,7 +189,8 @@ int two_points_json(FILE *out, const struct two_points *all, const char *const n
                         all->both_ways ? json_integer((json_int_t)accuracy) : json_null());
     json_object_set_new(o, "clocks_contradict", json_boolean(all->spread < 0));
     for (uint32_t i = 0; i < all->index.cnt; i++)
-        json_array_append_new(dirs, direction_json(all, i));
+        if (!all->dir[i].emptied)
+            json_array_append_new(dirs, direction_json(all, i));
     json_object_set_new(o, "directions", dirs);
     rc = json_dumpf(o, out, JSON_COMPACT);
     json_decref(o);

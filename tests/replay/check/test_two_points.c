@@ -165,6 +165,20 @@ static void damaged_headers_are_no_loss(void)
     }
 }
 
+/* One bit of an IPv6 address changes on the way to point b. The packet is damaged, and b has no
+ * other direction with one packet. */
+static void damaged_address_is_no_other_direction(void)
+{
+    static const char *const words[] = {"     0 lost, 1 damaged, 0 reordered between "};
+
+    CHECKRUN_EXPECT("cp $C/ipv6-cm.pcap $T/a.pcapng; $R edit -q --seed 7 --impair "
+                    "corrupt=frame@frame=3 $C/ipv6-cm.pcap $T/b.pcapng",
+                    0, "", "");
+    expect(words, 1);
+    CHECKRUN_EXPECT("$R check $T/a.pcapng --other-end $T/b.pcapng | grep -c 'lacks this direction'",
+                    1, "0\n", "");
+}
+
 /* Each packet passes two ports that are mirrored at point a. The copies are not compared. */
 static void copies_are_not_compared(void)
 {
@@ -375,10 +389,11 @@ static void captures_without_a_common_packet_are_an_error(void)
 SUITE("replay.two_points", TEST(equal_captures_have_no_loss),
       TEST(losses_between_the_points_are_found), TEST(one_great_delay_hides_no_loss),
       TEST(late_request_is_not_lost), TEST(nak_for_a_lost_retransmission_shows_no_loss_behind),
-      TEST(damaged_headers_are_no_loss), TEST(copies_are_not_compared),
-      TEST(reasons_use_both_captures), TEST(slow_path_is_not_a_slow_responder),
-      TEST(page_has_the_comparison), TEST(packets_outside_the_other_capture_are_not_compared),
-      TEST(json_has_the_figures), TEST(retransmission_is_not_the_lost_packet),
-      TEST(loss_of_the_last_packet_is_found), TEST(packets_that_a_capture_missed_are_not_lost),
+      TEST(damaged_headers_are_no_loss), TEST(damaged_address_is_no_other_direction),
+      TEST(copies_are_not_compared), TEST(reasons_use_both_captures),
+      TEST(slow_path_is_not_a_slow_responder), TEST(page_has_the_comparison),
+      TEST(packets_outside_the_other_capture_are_not_compared), TEST(json_has_the_figures),
+      TEST(retransmission_is_not_the_lost_packet), TEST(loss_of_the_last_packet_is_found),
+      TEST(packets_that_a_capture_missed_are_not_lost),
       TEST(direction_that_a_capture_lacks_is_not_lost),
       TEST(captures_without_a_common_packet_are_an_error))

@@ -14,7 +14,8 @@
 #include "flow/table/conn.h"
 #include "flow/table/pair_index.h"
 
-/* shortest time that a QP may stay in TimeWait, ns; twice a packet lifetime is longer */
+/* lower bound of the time that a QP stays in TimeWait, ns. The specification asks for twice the
+ * packet lifetime, which is longer */
 #define TIMEWAIT_NS UINT64_C(1000000)
 #define MRA_OF_LAP  2
 /* attribute id of ClassPortInfo. Every management class has it, with the methods Get and Set */
@@ -98,7 +99,7 @@ static void set_cm_facts(struct roce_conn *conn, const struct roce_cm_exchange *
         struct roce_endpoint *side = &conn->side[i];
         struct roce_req *req = &side->req;
 
-        /* a requester starts with the PSN in the CM message of its peer */
+        /* the CM message of the peer contains the starting PSN of a requester */
         req->base = req->rel_base = s->psn[i == active ? 1 : 0];
         req->base_cm = true;
         req->retx.time = now;
@@ -426,8 +427,8 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
         break;
     default: break;
     }
-    if (conn) /* the REQ was not captured before the REP: its parameters are unknown, so do not list
-               * the REQ as captured */
+    if (conn) /* The REQ was not captured before the REP. Its parameters are unknown, so the summary
+               * does not list the REQ as captured. */
         conn->facts.cm.seen =
             s->seen & (uint16_t)(conn->facts.cm.req_frame ? ~0u : ~(1u << ROCE_CM_REQ));
 }

@@ -8,7 +8,7 @@ static bool has_window(const struct roce_conn *conn)
     return conn->side[0].req.win.buf || conn->side[1].req.win.buf;
 }
 
-/* Frees the request windows of a connection. The counters and the next PSNs are kept. */
+/* Frees the request windows of a connection. Keeps the counters and the next PSNs. */
 static void forget_windows(struct roce_flow *flow, struct roce_conn *conn)
 {
     for (int i = 0; i < 2; i++) {

@@ -48,10 +48,10 @@ static inline bool qp_is_unchanged(const struct roce_ctx *ctx, const struct roce
            pkt->bth.pkey == side->pkey &&
            (!peer->any || roce_pkeys_match(peer->pkey, side->pkey)) && digest->ecn != ECN_CE &&
            !pkt->bth.fecn && !pkt->bth.becn &&
-           /* after an idle time of this length, roce_pair_has_ended() must search a newer
-            * connection of the QPN */
+           /* After an idle time of this length, the full path is necessary: roce_pair_has_ended()
+            * searches a newer connection of the QPN. */
            roce_since(req->last_time, ctx->time) < ROCE_IDLE_REUSE_NS &&
-           /* roce_request() counts silences */
+           /* After a silence, the full path is necessary: roce_request() counts silences. */
            ctx->silent_ns < ROCE_SILENCE_NS;
 }
 
@@ -190,8 +190,9 @@ static bool fast_request(struct roce_ctx *ctx)
         e = roce_sent_room(ctx, &at);
         if (!e)
             return false;
-        prev = roce_window_at(&req->win, at - 1); /* appending `e` may have moved the window to
-                                                   * other memory, so get the pointer again */
+        /* Get the pointer again, because roce_window_append() may have moved the window to other
+         * memory. */
+        prev = roce_window_at(&req->win, at - 1);
     }
     update_constants(ctx);
     set_packet_fields(ctx, prev, e);
@@ -219,8 +220,9 @@ static bool fast_request(struct roce_ctx *ctx)
 
 /* ---- in-order acknowledgements --------------------------------------------------------------- */
 
-/* Returns the window entry of `psn`, or NULL. Tries the usual place first: if each packet has one
- * PSN, the distance from the oldest outstanding entry equals the difference of the PSNs. */
+/* Returns the window entry of `psn`, or NULL. First tries the entry that contains `psn` if each
+ * packet has one PSN: its distance from the oldest outstanding entry is then the difference of the
+ * PSNs. */
 static struct roce_sent_packet *find_sent_packet(struct roce_window *w, uint32_t psn)
 {
     struct roce_sent_packet *e;
@@ -266,8 +268,8 @@ static bool fast_ack(struct roce_ctx *ctx)
     e = find_sent_packet(&req->win, psn);
     if (!e || !is_expected_ack(ctx, req, e))
         return false;
-    ctx->have_connection = true; /* acknowledging requests may report findings, which refer to the
-                                  * connection */
+    /* Findings that roce_acknowledged() reports refer to the connection. */
+    ctx->have_connection = true;
     update_constants(ctx);
     ctx->result->flags |= ROCE_AN_RESPONSE;
     ctx->sender->counts.responses++;

@@ -112,7 +112,8 @@ struct roce_flow_owner roce_flow_owner(const struct roce_flow *flow, uint32_t co
 {
     uint32_t final = roce_flow_conn_index(flow, conn_index);
 
-    /* a direction that was joined to another connection is side 1 of that connection */
+    /* If two directions were joined, the connection has the number of the first one. The other one,
+     * whose number differs, is side 1. */
     return (struct roce_flow_owner){.conn_index = final, .side = final == conn_index ? side : 1};
 }
 
@@ -260,8 +261,9 @@ static void analyze_packet(struct roce_ctx *ctx)
 
 static const struct roce_flow_result result_none = ROCE_FLOW_RESULT_NONE;
 
-/* Sets all members to unknown. gcc copies a whole struct with one string instruction, which needs a
- * tenth of the time of the analysis of a packet. gcc copies parts of the struct with fast moves. */
+/* Sets all members to unknown, in several parts. For a whole struct, gcc uses a string instruction
+ * that takes a tenth of the time of a packet's analysis. For parts of the struct, gcc uses faster
+ * moves. */
 static void set_unknown(struct roce_flow_result *result)
 {
     const size_t part = 96;
@@ -377,8 +379,8 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     ctx.want_result = result != NULL;
     if (result) {
         set_unknown(result);
-    } else { /* The caller passed no result, so `scratch` is used. Clear only the members that are
-              * read later, or to which values are added. */
+    } else { /* The caller passed no result, so `scratch` takes its place. Only the members that are
+              * read later, or to which values are added, are cleared. */
         scratch.flags = scratch.findings = scratch.acked_packets = scratch.ce_frame = 0;
         scratch.done_bytes = 0;
         ctx.result = &scratch;
@@ -409,7 +411,8 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
     dropped = ctx.icrc == ROCE_ICRC_BAD || (!ctx.digest->form_ok && roce_pkt_dropped(in->pkt));
     find_endpoint(&ctx, !dropped);
     if (ctx.conn) {
-        if (ctx.want_result) { /* Fill in the connection also for packets that are dropped below. */
+        if (ctx.want_result) { /* The result names the connection also for packets that the receiver
+                                * drops. */
             ctx.result->conn_index = ctx.conn->conn_index;
             ctx.result->side = roce_endpoint_side(ctx.sender);
         }
@@ -431,8 +434,8 @@ void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
         flow->acked_hosts |= ctx.look->dst_suspect;
     if (!ctx.conn)
         return;
-    if (ctx.want_result) { /* The conn_index may have changed since, because the directions were
-                            * paired. */
+    if (ctx.want_result) { /* The analysis may have paired the directions and thereby changed
+                            * conn_index, so store it again. */
         ctx.result->conn_index = ctx.conn->conn_index;
         ctx.result->side = roce_endpoint_side(ctx.sender);
         ctx.result->qp_use = (uint8_t)(ctx.conn->facts.qp_uses - 1);

@@ -54,8 +54,8 @@ struct roce_alloc {
     void *ctx;
 };
 
-/* How a later frame `other` relates to an earlier `frame`. A program that displays one of the two
- * can link to the other. */
+/* Relation between an earlier `frame` and a later frame `other`. A program that displays one of the
+ * two frames can show a link to the other. */
 enum roce_link_kind {
     ROCE_LINK_ACKED_IN,       /* `other` acknowledges request packet `frame` */
     ROCE_LINK_FIRST_RESPONSE, /* `other` is the first response to READ or atomic request `frame` */
@@ -281,7 +281,7 @@ struct roce_flow_result {
 /* Returns a new analysis, or NULL if out of memory. Copies `opts`; NULL or zero members select the
  * defaults. */
 struct roce_flow *roce_flow_new(const struct roce_flow_opts *opts);
-void roce_flow_del(struct roce_flow *flow); /* Frees an observer, which may be NULL. */
+void roce_flow_del(struct roce_flow *flow); /* Frees an analysis. `flow` may be NULL. */
 
 /* Analyzes one frame and calls the callbacks. `result` may be NULL. */
 void roce_flow_feed(struct roce_flow *flow, const struct roce_flow_in *in,
@@ -325,9 +325,9 @@ void roce_flow_finish(struct roce_flow *flow);
 bool roce_flow_split(struct roce_flow *flow, struct roce_flow **part, unsigned cnt,
                      void *const *user, const uint8_t *part_of, void (*gate)(void *user));
 
-/* Fills `look` for a packet; must be called in the order of the capture. Needs in->digest. Returns
- * true if no later packet may be fed to any part before roce_flow_feed() has returned for this
- * packet. */
+/* Fills `look` for a packet. The caller passes the packets in the order of the capture. Needs
+ * in->digest. Returns true if no later packet may be fed to any part before roce_flow_feed() has
+ * returned for this packet. */
 bool roce_flow_look(struct roce_flow *flow, const struct roce_flow_in *in,
                     struct roce_flow_look *look);
 
@@ -373,7 +373,8 @@ struct roce_flow_totals {
                            * memory */
     uint64_t overflown;   /* number of request packets that were not recorded, because more than
                            * window_max were outstanding or the packet was too far out of order */
-    uint64_t untracked;   /* number of packets without a connection because memory was exhausted */
+    uint64_t untracked;   /* number of packets that were judged without a connection, because memory
+                           * was exhausted */
     uint64_t findings[ROCE_SEV_CNT];
     uint64_t rxe_sides; /* with ROCE_PROFILE_AUTO: number of endpoints recognised as Linux rxe */
     bool rxe_6_1;       /* with ROCE_PROFILE_AUTO: an endpoint deviates as only Linux 6.1 does */

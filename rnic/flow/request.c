@@ -24,8 +24,8 @@
 #include "flow/table/read_psn_count.h"
 
 #define UC_REMEMBERED                                                                              \
-    63u /* number of latest UC entries kept to detect copies: UC has no acknowledgements that      \
-         * would remove entries */
+    63u /* number of latest UC requests kept in the window to detect copies. UC has no             \
+         * \ acknowledgements, so the number must be limited */
 #define DMA_MAX       UINT32_C(0x80000000) /* maximum DMA length, bytes (R081) */
 #define KEEP_ALIVE_NS UINT64_C(1000000000)
 /* Maximum number of window entries that insertions may move, for each captured packet of the
@@ -98,7 +98,7 @@ static void append_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool guess)
 
     e = roce_sent_room(ctx, &at);
     prev = e && at ? roce_window_at(&req->win, at - 1) : NULL;
-    if (!e) { /* there is no memory for a window entry, so use a temporary one */
+    if (!e) { /* memory is exhausted, so the packet is judged with a temporary window entry */
         keep = (struct roce_sent_packet){0};
         e = &keep;
     }
@@ -126,7 +126,7 @@ static void append_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool guess)
         req->win.acked = req->win.cnt > UC_REMEMBERED ? req->win.cnt - UC_REMEMBERED : 0;
     else if (e != &keep && req->una_known && roce_diff(req->una, req->nxt) >= 0 &&
              req->win.acked == at) {
-        /* The ACK was captured before this request, because two capture points reorder packets. */
+        /* The PSN is already acknowledged: two capture points reordered the request and its ACK. */
         req->win.acked++;
         roce_req_remove_in_flight(req, e);
         uncount_unseen(ctx, e->psn_cnt);
@@ -167,9 +167,9 @@ static void insert_message_count(struct roce_ctx *ctx, uint32_t at,
 }
 
 /* Returns whether a packet may be inserted before `later` window entries. The insertion moves each
- * of these entries. So a sender that fills gaps far before its newest packet could make each packet
- * cost time proportional to the window. Therefore the number of moved entries is limited to
- * HOLE_MOVES_PER_PACKET for each packet. */
+ * of these entries. To limit the time, the average number of moved entries for each packet of the
+ * sender is at most HOLE_MOVES_PER_PACKET. Without the limit, a sender that fills gaps far before
+ * its newest packet would cost time proportional to the window for each packet. */
 static bool may_fill(struct roce_ctx *ctx, uint32_t later)
 {
     struct roce_cold_counters *sum = roce_cold(ctx->flow, ctx->sender);
@@ -419,15 +419,15 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
      * entries. */
     bool old = at == w->cnt;
     struct roce_sent_packet *next = w->cnt ? roce_window_at(w, old ? 0 : at) : NULL;
+    /* true: `next` requests the end of this READ again, but was captured before this READ */
     bool whole = overlaps_next(now, next) && roce_opcode(next->op)->kind == ROCE_KIND_READ &&
-                 roce_sent_end(next) == roce_sent_end(now); /* `next` was the restarted tail of this
-                                                             * READ, and was captured first */
+                 roce_sent_end(next) == roce_sent_end(now);
     int32_t back = -roce_diff(now->psn, req->nxt);
 
     if (old && ctx->conn->facts.svc == ROCE_SVC_UC && roce_diff(now->psn, req->base) >= 0 &&
         roce_cold_of(ctx->sender)->missing_psns <= roce_cold_of(ctx->sender)->out_of_order) {
-        roce_report_copy(ctx, 0); /* a second capture: the PSN is older than all entries, and no PSN
-                                   * before the entries is missing */
+        roce_report_copy(ctx, 0); /* the packet was captured before: its PSN is older than all
+                                   * entries, and no older PSN is missing */
         return;
     }
     at = old ? 0 : at;
@@ -480,8 +480,8 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
         now->marks |= roce_opcode_starts(ctx->pkt->op) ? ROCE_MARK_UNTIMED : 0;
     }
     if (roce_diff(now->psn, req->base) >= 0 &&
-        (!req->una_known ||
-         roce_diff(now->psn, req->una) >= 0)) /* otherwise, responses counted it */
+        /* Responses to a later PSN have counted an acknowledged message. */
+        (!req->una_known || roce_diff(now->psn, req->una) >= 0))
         roce_cold(ctx->flow, ctx->sender)->missing_read_psns += now->psn_cnt - 1;
     if (now->psn_cnt > 1)
         now->flags |= ROCE_SENT_RESTARTED; /* the request may be the second part of a READ that was
@@ -522,7 +522,8 @@ static void place_after_gap(struct roce_ctx *ctx, int32_t d, struct roce_sent_pa
 {
     struct roce_req *req = &ctx->sender->req;
     struct roce_sent_packet *tail = roce_window_tail(&req->win);
-    uint32_t missing; /* PSNs without a packet, not even a damaged one */
+    /* Number of PSNs of which neither a correct nor a damaged packet was captured. */
+    uint32_t missing;
 
     if (req->psn_cnt_guess && tail && mtu_of_restart(tail, now)) {
         tail->psn_cnt = roce_psn_cnt(tail->dma_len, mtu_of_restart(tail, now));
@@ -674,7 +675,7 @@ void roce_request(struct roce_ctx *ctx)
                                  d < 0 ? ROCE_REUSE_OLDER_PSN : ROCE_REUSE_LATER_PSN, psn);
     else if (d == 0 && req->una_known && roce_diff(psn, req->una) < 0)
         (void)roce_reuse_suspect(ctx, ctx->sender, ROCE_REUSE_LATER_PSN,
-                                 psn); /* the responder already acknowledged this PSN */
+                                 psn); /* the PSN was acknowledged before it was captured */
     else if (d != 0 && !(req->retx.active && req->retx.next == psn))
         (void)roce_reuse_suspect(ctx, ctx->sender, d < 0 ? ROCE_REUSE_OLDER_PSN : ROCE_REUSE_GAP,
                                  psn);

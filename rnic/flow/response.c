@@ -24,7 +24,7 @@
 #include "flow/table/qp_reuse.h"
 #include "flow/table/read_psn_count.h"
 
-/* A wait of at least this for a response is long, ns. */
+/* A requester that waits for a response for at least this time waits long, ns. */
 #define LATE_RESPONSE_NS UINT64_C(10000000)
 /* smallest number of round-trip times that shows the shortest one */
 #define RTT_MIN 8u
@@ -373,8 +373,8 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
                .value = ROCE_VALUE_NONE, .other = e ? e->last_frame : 0);
         roce_check_nak(ctx, req);
         ack_to(ctx, req, psn);
-        /* rnr_sure: the requester sent this PSN exactly once since the previous RNR NAK for this
-         * PSN, and no sequence NAK or implied NAK can have caused that transmission. */
+        /* rnr_sure is true if the requester sent this PSN exactly once since the previous RNR NAK
+         * for this PSN, and no sequence NAK or implied NAK can have caused that transmission. */
         rsp->rnr_sure =
             !rsp->nak && !req->implied_nak && e &&
             e->tries == (rsp->rnr_at == psn && rsp->rnr_at_tries ? rsp->rnr_at_tries + 1 : 1);
@@ -581,7 +581,8 @@ static void on_atomic_ack(struct roce_ctx *ctx, struct roce_req *req)
     ack_to(ctx, req, (psn + 1) & ROCE_PSN_MASK);
 }
 
-/* The current ACK equals the previous one. Notes if the requester cannot have caused both. */
+/* Records that the current ACK, which equals the previous one, was captured twice, if the requester
+ * cannot have caused two ACKs. */
 static void note_twice(struct roce_ctx *ctx)
 {
     struct roce_window *w = &roce_peer(ctx->sender)->req.win;
@@ -665,8 +666,8 @@ void roce_response_end(struct roce_ctx *ctx, struct roce_req *req)
     if (roce_since(req->last_time, ctx->time) >= LATE_RESPONSE_NS)
         note_late_response(ctx, req);
     if (req->retx.next == req->nxt && ((ctx->pkt->bth.psn + 1) & ROCE_PSN_MASK) == req->nxt)
-        req->maybe_reused = false; /* all requests were retransmitted unchanged and answered, so the
-                                    * QP was not reused */
+        req->maybe_reused = false; /* the requester retransmitted all requests unchanged, and they
+                                    * were answered, so the QP was not reused */
     if (ctx->want_result)
         roce_req_result(ctx, req);
     note_response(ctx);

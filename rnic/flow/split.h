@@ -13,16 +13,16 @@
 
 #include "flow/flow.h"
 
-/* Changes `look`, the look of the previous packet or at first all zero, to that of a packet with
- * this time. The caller sets look->icrc. */
+/* Updates `look` from the previous packet to the packet with this time. Before the first packet,
+ * all members are zero. The caller sets look->icrc. */
 void roce_flow_look_next(struct roce_flow_look *look, uint64_t time);
 
 /* Sets the look of the last packet of the capture. */
 void roce_flow_set_look(struct roce_flow *flow, const struct roce_flow_look *last);
 
-/* Hosts of a frame that was not parsed. */
+/* Information about the hosts of a frame, read without parsing the frame. */
 struct roce_frame_hosts {
-    uint32_t group; /* as roce_flow_group() */
+    uint32_t group; /* group of the two hosts, as roce_flow_group() returns it */
     bool gsi;       /* the destination QP is that of CM messages */
 };
 

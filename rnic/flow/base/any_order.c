@@ -3,11 +3,12 @@
 
 #include "flow/base/counters.h"
 
-/* A receiver accepts packets in any order if at least this many packets were captured before one
- * with an earlier PSN and were acknowledged. After fewer packets, a NAK or a go-back may still
- * follow. */
+/* A receiver accepts packets in any order if at least this many packets were captured before a
+ * packet with an earlier PSN and were acknowledged. After fewer packets, a NAK or a go-back may
+ * still follow. */
 #define ACCEPTED_MIN 4u
-/* Also required: at least this many such packets, or READs, for each go-back of the requester. */
+/* If the requester went back, the receiver accepts packets in any order only if at least this many
+ * packets per go-back were captured early and acknowledged; the same for READs. */
 #define ACCEPTED_PER_GO_BACK 4u
 /* A sender that returns at least this many times to an earlier UDP source port uses several paths.
  */

@@ -2,9 +2,9 @@
 /*
  * Recognises devices that accept packets in any order (direct data placement, adaptive routing,
  * several paths). Other devices drop a packet that arrives before an earlier one, and the requester
- * retransmits the packet. So if a packet arrived early, was transmitted once and was acknowledged,
- * the receiver accepts any order, or the capture point reordered the packets. Used only in
- * rnic/flow.
+ * retransmits the packet. Therefore an early packet that was transmitted once and was acknowledged
+ * has one of two explanations: the receiver accepts any order, or the capture point reordered the
+ * packets. Used only in rnic/flow.
  */
 #ifndef FLOW_BASE_ANY_ORDER_H
 #define FLOW_BASE_ANY_ORDER_H
@@ -28,9 +28,9 @@ void roce_note_accepted(struct roce_ctx *ctx, struct roce_req *req,
  * the sender, and the sender does not yet seem to use several ports for several paths. */
 bool roce_note_port(struct roce_ctx *ctx, uint16_t port);
 
-/* Returns whether `side` uses several UDP source ports on purpose, for several paths. It does in
- * two cases. One of the two endpoints accepts packets in any order. Or `side` returned several
- * times to earlier ports, and its peer reported no loss. */
+/* Returns whether `side` uses several UDP source ports on purpose, for several paths. There are two
+ * signs: one of the two endpoints accepts packets in any order, or `side` returned several times to
+ * earlier ports and its peer reported no loss. */
 bool roce_ports_are_paths(const struct roce_flow *flow, const struct roce_endpoint *side);
 
 #endif

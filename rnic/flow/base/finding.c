@@ -64,8 +64,8 @@ const char *roce_finding_text(const struct roce_finding *f, char *buf, size_t ca
     } else {
         if (f->field[0])
             add_text(buf, cap, &len, "%s: ", f->field);
-        /* Without values, print "rule violated" first: the text of a requirement alone would read
-         * as if the packet met it. */
+        /* A finding without values prints "rule violated" before the text of the rule. The text
+         * alone would read as if the packet met the requirement. */
         if (roce_rule_is_norm(roce_rule_info(f->rule)))
             add_text(buf, cap, &len, "rule violated: ");
     }

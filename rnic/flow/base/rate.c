@@ -4,7 +4,7 @@
 #include "flow/base/counters.h"
 
 #define SECOND UINT64_C(1000000000)
-/* idle time after which an endpoint is assumed to have nothing to send, ns */
+/* An endpoint that sent no packet for this time (ns) is assumed to have nothing to send. */
 #define IDLE_NS UINT64_C(10000000)
 #define QUIET_NS                                                                                   \
     UINT64_C(1000000) /* a congestion episode ends after QUIET_NS and QUIET_WINS windows without a \
@@ -46,7 +46,7 @@ static bool is_back(uint64_t rate, uint64_t before)
     return rate >= before - before / 10;
 }
 
-/* The current packet is a CNP to `side`. Returns the rate at which `side` sent just before, in
+/* The current packet is a CNP to `side`. Returns the rate at which `side` sent before this CNP, in
  * bytes per second; 0 if unknown. */
 static uint64_t rate_now(const struct roce_ctx *ctx, const struct roce_endpoint *side)
 {
@@ -65,8 +65,8 @@ static uint64_t rate_now(const struct roce_ctx *ctx, const struct roce_endpoint 
         return rate_of(m->before_bytes, m->before_ns);
     if (ns < PART_NS || packets < PART_LEAST || m->pause_ns > ns / 2)
         return 0;
-    /* The newest packet is captured at the start of its transmission. So count half of its bytes.
-     */
+    /* The capture time of the newest packet is the start of its transmission. Therefore only half
+     * of its bytes are counted as sent at that time. */
     return rate_of(bytes * (2 * packets - 1) / (2 * packets), ns);
 }
 

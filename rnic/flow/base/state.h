@@ -32,11 +32,11 @@
 
 /* shortest local ACK timeout that a device is assumed to use, ns */
 #define ROCE_MIN_TIMEOUT_NS UINT64_C(1000000)
-/* shortest time counted in roce_conn_facts.silence, ns */
+/* shortest time without packets that roce_conn_facts.silence counts, ns */
 #define ROCE_SILENCE_NS UINT64_C(1000000)
 /* shortest idle time that two programs need to set up their QPs for another use, ns */
 #define ROCE_REST_NS UINT64_C(100000)
-/* after an idle time of at least this, a QP may have been reused, ns */
+/* shortest idle time of a QP after which it may have been reused, ns */
 #define ROCE_IDLE_REUSE_NS UINT64_C(100000000)
 
 /* Returns a - b for PSNs or sums of PSNs. Bits above the low 24 are ignored. */
@@ -77,9 +77,9 @@ enum roce_reuse_kind {
 
 struct roce_deferred_findings;
 
-/* A possible reuse of a QP, until later packets confirm or refute the reuse. "The event" is the
- * packet that suggests the reuse, because it does not continue the connection (enum
- * roce_reuse_kind). */
+/* A possible reuse of a QP, until later packets confirm or refute the reuse. In the comments below,
+ * "the event" is the packet that suggests the reuse, because it does not continue the connection
+ * (enum roce_reuse_kind). */
 struct roce_reuse_candidate {
     uint32_t frame; /* frame of the event */
     uint64_t time;
@@ -172,8 +172,9 @@ struct roce_rsp {
                            * and msn_ref_msn) */
     bool nak, rnr;        /* a sequence NAK (`nak`) or RNR NAK (`rnr`) was captured, and its PSN was
                            * not retransmitted since */
-    /* Sequence NAKs captured before the latest one, which the requester has not obeyed yet, the
-     * latest first: nak_psn minus their PSN; 0: unused element */
+    /* Earlier sequence NAKs that the requester has not obeyed yet, the most recent first. Each
+     * element is the distance in PSNs from the earlier NAK to the latest one (nak_psn); 0: unused
+     * element */
     uint8_t nak_back[ROCE_NAKS_BACK];
     bool nak_second : 1; /* the requester obeyed one of the NAKs before the latest one, and will
                           * also obey the others and the latest one */
@@ -193,7 +194,7 @@ struct roce_rsp {
     uint32_t last_psn, last_msn; /* PSN and MSN of the latest response with an AETH */
     uint32_t last_icrc;
     uint32_t dup_num, dup_frame, last_frame;
-    /* MSN reference, from a response with the MSN msn_ref_msn: the requester had then sent
+    /* MSN reference: a response with the MSN msn_ref_msn, at a time when the requester had sent
      * msn_ref_cum messages in run msn_ref_run of its window. */
     uint32_t msn_ref_cum, msn_ref_msn;
     uint32_t nak_psn, nak_frame, rnr_psn, rnr_frame;
@@ -228,10 +229,9 @@ struct roce_rsp {
 struct roce_read_gap {
     uint32_t psn, cnt; /* range of missing PSNs; cnt 0: unused entry */
     uint32_t frame;    /* frame of the response after the gap */
-    bool fresh;        /* the missing responses are not known from an earlier transmission: no
-                        * response with these PSNs was captured */
-    bool passed;       /* the response after the gap answers a later request than the missing ones,
-                        * so the gap is an implied NAK */
+    bool fresh;  /* no response with the missing PSNs was captured in an earlier transmission */
+    bool passed; /* the response after the gap answers a later request than the missing ones,
+                  * so the gap is an implied NAK */
 };
 
 /* A retransmitted request whose responses show whether a timeout was spurious. */
@@ -270,7 +270,7 @@ struct roce_timeout_watch {
     /* The last request was sent shortly before the timeout. So the ACK of the first request may be
      * lost, and the ACK of the last request may be on time. */
     bool filled;
-    bool late; /* the first response since then was captured long after the latest request */
+    bool late; /* the first response after the go-back was captured long after the latest request */
     uint8_t point_cnt;
     struct roce_watch_point point[2];
     uint64_t packets, bytes, stalled_ns, waited_ns; /* share in roce_retx_summary */
@@ -287,12 +287,12 @@ struct roce_late_acks {
         uint32_t frame;      /* first frame of the latest of these go-backs */
         uint64_t sent, time; /* time of the request, and of this frame, ns */
         uint64_t wait;       /* time for which the requester had sent nothing, ns */
-        /* packets, bytes: counters of timeouts before the go-back; stalled_ns, waited_ns: its
-         * share in them */
+        /* State before the latest of these go-backs. packets, bytes: counters of timeouts before
+         * it; stalled_ns, waited_ns: its shares in these counters */
         struct roce_retx_summary before;
     } now;
     uint32_t cnt;                 /* number of go-backs whose ACK came late */
-    struct roce_retx_summary sum; /* those that are still counted as timeouts */
+    struct roce_retx_summary sum; /* sum of the go-backs that are still counted as timeouts */
 };
 
 /* ERROR findings that are deferred until a possible QP reuse is decided. */
@@ -448,8 +448,8 @@ struct roce_endpoint {
     uint32_t pair_tries;
     struct roce_req req;
     struct roce_rsp rsp;
-    /* Values from the first packet of the endpoint, which its later packets should repeat. `any`:
-     * there was a packet. */
+    /* Values in the first packet of the endpoint, which its later packets should repeat. `any`: the
+     * endpoint has sent a packet, so the values are valid. */
     bool any;
     uint8_t region_cap; /* capacity of `region`; placed here to avoid padding */
     uint16_t sport, pkey;
@@ -528,7 +528,8 @@ struct roce_common {
 
 struct roce_flow {
     struct roce_flow_opts opts;
-    /* Not next to members that change with each packet, because all threads that parse read it */
+    /* Secret of the hash table. All threads that parse read it, so it must not share a cache line
+     * with members that change with each packet */
     struct roce_hash_secret secret;
     struct roce_common *common, own; /* `common` points to `own`, or, in a part that
                                       * roce_flow_split() made, to that of part 0 */
@@ -623,13 +624,13 @@ static inline uint8_t roce_endpoint_side(const struct roce_endpoint *side)
     return side == &side->conn->side[1];
 }
 
-/* Converts a time in ns to milliseconds, mod 2^32. */
+/* Returns a time in ns as milliseconds, mod 2^32. */
 static inline uint32_t roce_ms(uint64_t ns)
 {
     return (uint32_t)(ns / 1000000);
 }
 
-/* Returns the microseconds of a time in ns, mod 2^32. */
+/* Returns a time in ns as microseconds, mod 2^32. */
 static inline uint32_t roce_us(uint64_t ns)
 {
     return (uint32_t)(ns / 1000);

@@ -29,8 +29,8 @@ enum roce_cause {
                              * was */
     ROCE_CAUSE_READ_GAP,    /* a READ response is missing, although later ones were captured */
     ROCE_CAUSE_UNKNOWN,     /* retransmission before the ACK timeout, without a captured NAK */
-    ROCE_CAUSE_SPURIOUS,    /* timeout without need: the response to the first transmission was only
-                             * late */
+    ROCE_CAUSE_SPURIOUS, /* unnecessary timeout: the first transmission was received, and only its
+                          * response was late */
     ROCE_CAUSE_CNT
 };
 
@@ -138,8 +138,8 @@ struct roce_timeout_losses {
                            * although later PSNs were captured before */
     uint64_t relost;      /* number of timeouts whose PSN was retransmitted for a sequence NAK
                            * before: the retransmission was lost */
-    uint64_t unanswered;  /* number of other timeouts after a captured request with AckReq, READ or
-                           * atomic: no response to it was captured */
+    uint64_t unanswered;  /* number of other timeouts after a captured request that calls for a
+                           * response (AckReq, READ or atomic): no response to it was captured */
     uint64_t unfinished;  /* number of other timeouts after a captured packet in the middle of a
                            * message */
     uint32_t missing_psn; /* PSN of the first timeout counted in `missing` */
@@ -155,7 +155,7 @@ struct roce_spread {
 enum roce_cnp_end {
     ROCE_CNP_OPEN,      /* the episode had not ended when the connection or the capture ended */
     ROCE_CNP_RECOVERED, /* the rate returned to 90 % of the rate before the first CNP */
-    ROCE_CNP_QUIET,     /* CNPs stopped, and the rate had not dropped */
+    ROCE_CNP_QUIET,     /* the CNPs stopped, and the rate had not dropped during the episode */
     ROCE_CNP_IDLE,      /* the endpoint had nothing to send */
 };
 
@@ -288,7 +288,7 @@ struct roce_endpoint_summary {
                                 * that came after a spurious timeout, ns; 0 if none */
     struct roce_spread response_waits; /* times of at least 10 ms in which the endpoint waited for a
                                         * response and no packet of this direction was captured, ns.
-                                        * Only requests that it sent once count */
+                                        * Waits for retransmitted requests are not counted */
     struct roce_spread credit_waits;   /* times of at least 1 ms from an ACK without credits to an
                                         * ACK that granted credits, ns. A time counts if the
                                         * endpoint sent no request that needs a receive WQE between

@@ -15,7 +15,8 @@
 
 #define ROCE_SMALL_HIST_KINDS   3u
 #define ROCE_SMALL_HIST_BUCKETS 14u
-/* number of samples above which a full histogram is faster than the list */
+/* An endpoint with more samples than this uses full histograms, because they are then faster than
+ * the list. */
 #define ROCE_SMALL_HIST_TOTAL 1000u
 
 struct roce_small_hist {

@@ -76,10 +76,10 @@ struct roce_sent_packet {
         uint32_t off;       /* payload bytes of the message before this packet; not for a READ */
         uint32_t resp_seen; /* READ: bit set of captured responses, see roce_sent_has_response() */
     };
-    uint32_t cum;        /* number of messages of the requester that ended, from the first captured
-                          * packet to this one */
-    uint32_t icrc;       /* ICRC of the latest transmission */
-    uint32_t sample;     /* hash over headers and the ends of the payload */
+    uint32_t cum;    /* number of messages of the requester that ended between its first captured
+                      * packet and this packet, inclusive */
+    uint32_t icrc;   /* ICRC of the latest transmission */
+    uint32_t sample; /* hash over headers and the ends of the payload */
     uint32_t resp_frame; /* frame of the first response */
     union {
         uint32_t restart;  /* READ with ROCE_SENT_RESTARTED: PSN offset at which the latest
@@ -109,8 +109,8 @@ struct roce_window {
 };
 
 #define ROCE_WINDOW_MIN 4u
-/* if the oldest entry is an unanswered READ, which may be retransmitted, a full window grows up to
- * this number of entries instead of dropping the READ */
+/* Maximum number of entries to which a full window grows if its oldest entry is an unanswered READ.
+ * The entry is needed because the READ may be retransmitted. */
 #define ROCE_WINDOW_READS 64u
 
 static inline struct roce_sent_packet *roce_window_at(const struct roce_window *w, uint32_t i)
@@ -158,9 +158,9 @@ static inline uint32_t roce_sent_off(const struct roce_sent_packet *e)
     return (e->op & 0x1F) == ROCE_OP_RC_READ_REQUEST ? 0 : e->off;
 }
 
-/* Which responses to a READ were captured, in any order. The upper 20 bits of resp_seen are the
- * number of responses before the first missing one. Each of the lower 12 bits represents one
- * response after the missing one. Later responses than these are not recorded. */
+/* Encoding of resp_seen, which records the captured responses to a READ in any order. The upper 20
+ * bits are the number of responses before the first missing one. Each of the lower 12 bits
+ * represents one response after the missing one. Later responses than these are not recorded. */
 #define ROCE_RESP_SEEN_BITS 12u
 
 static inline uint32_t roce_sent_responses_in_order(const struct roce_sent_packet *e)

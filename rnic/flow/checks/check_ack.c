@@ -72,8 +72,8 @@ void roce_check_aeth(struct roce_ctx *ctx)
     ctx->lsn_before = rsp->lsn;
     if (!roce_pkt_has(pkt, ROCE_HDR_AETH))
         return;
-    /* a READ response or Atomic ACK must have an ACK syndrome: a responder sends a NAK or RNR NAK
-     * as an Acknowledge packet */
+    /* A READ response or Atomic ACK must have an ACK syndrome, because a NAK or RNR NAK must be an
+     * Acknowledge packet. */
     if (roce_syndrome_kind(syndrome) == ROCE_SYN_RESERVED ||
         (roce_syndrome_kind(syndrome) != ROCE_SYN_ACK && pkt->op->kind != ROCE_KIND_ACK) ||
         (roce_syndrome_kind(syndrome) == ROCE_SYN_NAK && code == ROCE_NAK_INVALID_RD_REQ)) {
@@ -148,7 +148,8 @@ static bool update_msn_ref(struct roce_ctx *ctx, struct roce_req *req, struct ro
     const struct roce_pkt *pkt = ctx->pkt;
     const struct roce_sent_packet *oldest = roce_window_at(&req->win, 0);
     bool read = pkt->op->kind == ROCE_KIND_READ_RESP, first = false;
-    /* C9-148: until the last response of a READ, the MSN may or may not count the READ */
+    /* C9-148: a responder may count a READ in the MSN of the first response to the READ, or only in
+     * that of the last one */
     bool part = read && roce_sent_end(e) != ((pkt->bth.psn + 1) & ROCE_PSN_MASK);
     int32_t off;
 
@@ -158,8 +159,8 @@ static bool update_msn_ref(struct roce_ctx *ctx, struct roce_req *req, struct ro
         return true;
     if (oldest->psn == req->base && oldest->run_id == e->run_id) {
         /* If the MSN equals the number of captured messages, the capture contains the start of the
-         * connection. A response to a READ shows that only if it is the last one: the MSN of an
-         * earlier one may or may not count the READ. */
+         * connection. Of the responses to a READ, only the last one shows this: the MSN of an
+         * earlier response may or may not count the READ. */
         int32_t before = roce_diff(pkt->aeth.msn, e->cum - roce_sent_number(oldest));
 
         if (!req->base_sure && (oldest->flags & ROCE_SENT_OFF_KNOWN)) {

@@ -14,8 +14,8 @@
 #include "flow/table/read_psn_count.h"
 #include "wire/gid.h"
 
-/* If a host sent at least this many packets and all have a wrong ICRC, the path cannot have damaged
- * all of them. */
+/* If a host sent at least this many packets and all have a wrong ICRC, the path did not damage
+ * them: the capture point changed them, or captured them before the NIC computed the ICRC. */
 #define NEVER_SURE 8
 #define SPORT_MIN  0xC000 /* lowest UDP source port of RoCEv2 (R013) */
 
@@ -103,7 +103,8 @@ static void check_net(struct roce_ctx *ctx)
         REPORT_ONCE(ctx, UDP_CSUM, "udp.csum", 0, pkt->udp.csum, .value = ROCE_VALUE_HEX);
 }
 
-/* Returns true if later packets may show that the sender is Linux rxe (ROCE_PROFILE_AUTO). */
+/* Returns whether it is still open if the sender is Linux rxe, so that later packets may show it
+ * (ROCE_PROFILE_AUTO). */
 static bool is_peer_sought(const struct roce_ctx *ctx)
 {
     return ctx->flow->opts.profile == ROCE_PROFILE_AUTO && ctx->sender;
@@ -116,7 +117,8 @@ static void report_first_migreq(struct roce_ctx *ctx)
 
     then.frame = roce_cold_of(ctx->sender)->migreq_frame;
     then.time = roce_cold_of(ctx->sender)->migreq_time;
-    then.result = NULL; /* of another frame */
+    then.result = NULL; /* the packets with MigReq 0 are in other frames, so the result of this
+                         * frame must not change */
     REPORT_ONCE(&then, MIGREQ, "bth.migreq", 1, 0);
 }
 

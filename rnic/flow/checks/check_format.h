@@ -25,7 +25,7 @@ void roce_check_qp_constants(struct roce_ctx *ctx);
 /* Checks the payload length of the current packet against its opcode and the path MTU. */
 void roce_check_size(struct roce_ctx *ctx);
 
-/* Infers the path MTU from the payload length, if the current packet is a First or Middle. */
+/* If the current packet is a First or Middle, infers the path MTU from its payload length. */
 void roce_check_mtu_learn(struct roce_ctx *ctx);
 
 /* Called for each side at the end of a connection. Counts the sender in `ctx` if it was recognised

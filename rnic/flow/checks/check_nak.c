@@ -14,7 +14,8 @@
 /* shortest time between the latest request of a connection and the first response of a later
  * connection with the same QPNs, ns */
 #define REUSE_NS_MIN UINT64_C(50000)
-/* A connection that just began has an MSN lower than this: its first message has MSN 1. */
+/* An MSN below this value may belong to a connection that just began, because its first message has
+ * MSN 1. */
 #define MSN_SURE     16u
 #define MSN_STEP_MAX 64u
 #define PSNS_PER_NS  2u /* no link transmits more PSNs per ns */
@@ -45,9 +46,8 @@ static void check_seq(struct roce_ctx *ctx, struct roce_req *req)
     const struct roce_cold_counters *sum = roce_cold_of(ctx->sender);
     const struct roce_sent_packet *e = roce_window_get(&req->win, psn);
     bool told = roce_copy_is_detectable(ctx, rsp->gap_frame), seen = roce_conn_has_copies(ctx);
-    bool overtaken = roce_diff(ctx->pkt->aeth.msn, rsp->last_msn) < 0; /* true: the responder sent
-                                                                        * this response before the
-                                                                        * latest captured one */
+    /* true: the responder sent this response before the response that was captured last. */
+    bool overtaken = roce_diff(ctx->pkt->aeth.msn, rsp->last_msn) < 0;
 
     if (rsp->rnr && rsp->rnr_psn == psn && !seen)
         REPORT(ctx, NAK_AFTER_RNR, "aeth.syndrome", .other = rsp->rnr_frame,
@@ -91,8 +91,8 @@ void roce_check_nak(struct roce_ctx *ctx, struct roce_req *req)
 
 /* Returns whether the current response belongs to the connection that the fatal NAK ended, and not
  * to a later connection of the same QPNs. It does in three cases. The response follows soon after
- * the NAK. CM messages of the connection were captured, so the capture would also have those of a
- * later connection. The MSN of the response continues. */
+ * the NAK. Or CM messages of the connection were captured, so the capture would also have those of
+ * a later connection. Or the MSN of the response continues the earlier MSNs. */
 static bool is_of_refused_use(const struct roce_ctx *ctx, struct roce_req *req)
 {
     const struct roce_rsp *rsp = &ctx->sender->rsp;
@@ -104,8 +104,8 @@ static bool is_of_refused_use(const struct roce_ctx *ctx, struct roce_req *req)
            roce_msn_fits(rsp, e, ctx->pkt->aeth.msn);
 }
 
-/* Forgets the fatal NAK if the responder executed a request that was sent after the NAK. Then the
- * NAK did not stop the QPs. */
+/* Removes the record of a fatal NAK if the responder executed a request that the requester sent
+ * after the NAK: the NAK did not stop the QPs. */
 static void forget_fatal_nak(struct roce_ctx *ctx, struct roce_req *req)
 {
     struct roce_conn_facts *facts = &ctx->conn->facts;
@@ -121,8 +121,9 @@ static void forget_fatal_nak(struct roce_ctx *ctx, struct roce_req *req)
 
 /* Returns whether the current response belongs to the connection of the latest request, `since` ns
  * before, and not to a later connection of the same QPNs. It does in three cases. CM messages of
- * the connection were captured, so the capture would also have those of a later connection. The
- * response is too early for a later connection. The MSN of the response continues. */
+ * the connection were captured, so the capture would also have those of a later connection. Or the
+ * response is too early for a later connection. Or the MSN of the response continues the earlier
+ * MSNs. */
 static bool is_of_same_use(const struct roce_ctx *ctx, uint64_t since)
 {
     const struct roce_rsp *rsp = &ctx->sender->rsp;
@@ -166,8 +167,8 @@ void roce_check_ack_psn(struct roce_ctx *ctx, struct roce_req *req)
     check_ack_ahead(ctx, req);
     if (req->base_sure && before < 0 && before > -ROCE_PSN_JUMP) {
         (void)roce_reuse_suspect(ctx, roce_peer(ctx->sender), ROCE_REUSE_UNSOLICITED, psn);
-        /* A responder may send the first credits in an unsolicited ACK, whose PSN is that before
-         * the first request: this is not a violation. */
+        /* An unsolicited ACK with the PSN before the first request is not a violation: a responder
+         * may send its first credits this way. */
         REPORT(ctx, ACK_BEFORE_START, "bth.psn", req->base, psn, .rel = ROCE_REL_AT_LEAST,
                .weak =
                    before == -1 && ctx->pkt->op->kind == ROCE_KIND_ACK && ctx->pkt->aeth.msn == 0);

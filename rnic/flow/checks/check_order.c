@@ -32,7 +32,8 @@ void roce_check_opcode_order(struct roce_ctx *ctx, struct roce_sent_packet *prev
     bool open = !roce_opcode_ends(was);
 
     if (prev->bad && !(prev->flags & ROCE_SENT_ENDS))
-        return; /* this message has a violation already; its later packets would seem wrong, too */
+        return; /* a packet of this message was already reported, which makes the later packets look
+                 * wrong, too */
     if (open && roce_opcode_starts(op)) {
         REPORT(ctx, INTERLEAVED, "bth.opcode", continuing_opcode(was), op->value, prev->last_frame,
                ROCE_VALUE_OPCODE);

@@ -45,10 +45,10 @@ static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
 
     want |= base;
     if (op->value == want) { /* the opcode fits the READ as first requested */
-        /* The READ was restarted at this PSN, so the response should begin with First or Only. But
-         * it may be a late response to the earlier request. A late response is impossible if the
-         * earlier request was completely answered. It is rare if a timeout caused the restart: then
-         * a WARN is reported. */
+        /* The READ was restarted at this PSN, so the response should begin with First or Only.
+         * Otherwise it may be a late response to the earlier request. A late response is impossible
+         * if the earlier request was completely answered. A late response is rare if a timeout
+         * caused the restart: a WARN is then reported. */
         bool silent =
             (req->retx.cause == ROCE_CAUSE_TIMEOUT || req->retx.cause == ROCE_CAUSE_SPURIOUS) &&
             e->last_frame >= req->retx.frame;
@@ -67,9 +67,9 @@ static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
         return;
     }
     REPORT(ctx, READ_RESP_ORDER, "bth.opcode", want, op->value, e->last_frame, ROCE_VALUE_OPCODE,
-           .weak = k == 0 && !is_whole(req, e), /* `e` may be the second part of a READ that was
-                                                 * restarted, and this response may be to the whole
-                                                 * READ */
+           /* `e` may be the restarted rest of an earlier READ, and this response may answer the
+            * earlier, complete READ */
+           .weak = k == 0 && !is_whole(req, e),
            .condition = again || !is_whole(req, e)          ? "restart"
                         : k == 0 && !roce_opcode_starts(op) ? "start"
                                                             : NULL);

@@ -11,12 +11,13 @@
 #include "flow/table/conn.h"
 #include "flow/retransmit/copy.h"
 
-/* time after a NAK within which the packets arrive that were in flight when the NAK was sent, ns */
+/* Packets captured within this time (ns) after a NAK may have been in flight when the responder
+ * sent the NAK. */
 #define SOON_NS UINT64_C(100000000)
 
 /* coarsest resolution that the capture clock is assumed to have, ns */
 #define TICK_MOST     UINT64_C(1000000000)
-#define NEAR          8u  /* number of requests before a request among which a READ is searched */
+#define NEAR          8u /* number of earlier requests among which follows_read() searches a READ */
 #define RD_ATOMIC_MAX 255 /* maximum of the 8-bit CM field (R193) */
 #define RETRY_MAX     7   /* maximum of the 3-bit retry count (R154) */
 #define RNR_UNLIMITED 7   /* RNR retry count without limit (R157) */
@@ -184,8 +185,8 @@ void roce_check_retry_same(struct roce_ctx *ctx, const struct roce_sent_packet *
         REPORT(ctx, PAYLOAD_CHANGED, "payload", .other = e->last_frame, .value = ROCE_VALUE_NONE);
 }
 
-/* The negotiated timeout T is unknown. Checks that the waits before retransmissions of one PSN
- * differ by no more than the rules allow for one T. */
+/* Checks a requester whose negotiated timeout T is unknown: its waits before retransmissions of one
+ * PSN must differ by no more than the rules allow for one T. */
 static void check_spread(struct roce_ctx *ctx, const struct roce_sent_packet *e, uint64_t idle)
 {
     struct roce_req *req = &ctx->sender->req;
@@ -239,9 +240,9 @@ static void check_timeout(struct roce_ctx *ctx, const struct roce_sent_packet *e
                ROCE_VALUE_DEC, ROCE_REL_AT_MOST, limit == RETRY_MAX ? "seven" : NULL);
 }
 
-/* Returns the clock resolution that a single time stamp suggests, ns: for example, 1 ms if the time
- * is a multiple of 1 ms. The resolution of the whole capture is not used, because the capture may
- * be merged from files with different clocks. */
+/* Returns the clock resolution (ns) that one time stamp suggests: for example, 1 ms if the time is
+ * a multiple of 1 ms. The resolution of the whole capture is not used, because the capture may be
+ * merged from files with different clocks. */
 static uint64_t tick_of(uint64_t time)
 {
     uint64_t tick = 1;
@@ -273,11 +274,11 @@ static void check_rnr(struct roce_ctx *ctx, const struct roce_sent_packet *e)
     const struct roce_cold_counters *sum = roce_cold_of(ctx->sender);
     uint64_t waited = roce_since(rsp->rnr_time, ctx->time);
     uint64_t then = tick_of(rsp->rnr_time), now = tick_of(ctx->time);
-    /* The capture clock may be inexact or coarse, or step back: allow for that. */
+    /* tolerance for a capture clock that is inexact or coarse, or steps back, ns */
     uint64_t slack = rsp->rnr_wait / 10 + 10000 + (then > now ? then : now);
     uint64_t timeout = roce_timeout_of(ctx->sender);
-    /* If the retransmission follows the first transmission of `e` later than this, the ACK timer
-     * may have caused it, not the NAK. */
+    /* If more than this time (ns) passed since the first transmission of `e`, the ACK timer may
+     * have caused the retransmission instead of the NAK. */
     uint64_t quick = timeout != ROCE_NEVER_NS ? timeout : ROCE_MIN_TIMEOUT_NS;
     uint32_t agreed_frame;
     uint8_t limit = roce_rnr_retry_of(ctx->sender, &agreed_frame);

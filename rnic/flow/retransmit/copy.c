@@ -6,8 +6,8 @@
 #include "flow/retransmit/read_stream.h"
 #include "flow/table/conn.h"
 
-/* if at least 1/MANY of the packets are repetitions, they are second captures: a network loses
- * fewer packets */
+/* If at least 1/MANY of the packets are repetitions, they are copies: a network does not lose
+ * enough packets for so many retransmissions. */
 #define MANY 4
 /* shortest time after which a requester without a NAK retransmits, ns: a sooner repetition is a
  * copy */
@@ -86,7 +86,8 @@ static bool is_behind_newer(const struct roce_ctx *ctx, const struct roce_sent_p
 }
 
 /* Returns whether the requester lacks a response to `e`, as a captured later response shows, or the
- * request before the current one in PSN order was captured late. Then the requester went back. */
+ * request before the current one in PSN order was captured late. In both cases, the requester went
+ * back. */
 static bool is_missing(const struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
     uint32_t late = roce_cold_of(ctx->sender)->late_psn[0];

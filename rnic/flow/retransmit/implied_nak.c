@@ -26,7 +26,8 @@ void roce_implied_nak(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
     roce_rate_hole(ctx->sender);
     if (ctx->pkt->bth.psn == ((roce_sent_end(e) - 1) & ROCE_PSN_MASK))
         REPORT(ctx, IMPLIED_NAK, "bth.opcode", response_opcode(e), ctx->pkt->bth.opcode,
-               e->last_frame, ROCE_VALUE_OPCODE); /* an ACK, which does not complete the request */
+               e->last_frame, ROCE_VALUE_OPCODE); /* expected: the response that completes the
+                                                   * request; found: only an ACK */
     else
         REPORT(ctx, IMPLIED_NAK, "bth.psn", e->psn, ctx->pkt->bth.psn, e->last_frame);
     if (!req->implied_nak || roce_diff(e->psn, req->implied_nak_psn) < 0)
@@ -51,7 +52,8 @@ void roce_implied_nak_again(struct roce_ctx *ctx, struct roce_req *req, uint32_t
             ((e->flags & ROCE_SENT_DONE) && !(e->marks & ROCE_MARK_REREQUESTED)))
             continue;
         if (e->psn != req->implied_nak_psn && (e->marks & ROCE_MARK_REREQUESTED)) {
-            /* the responses before this retransmission caused no go-back to `e`: forget them */
+            /* The implied NAKs before this retransmission did not cause a go-back to `e`: remove
+             * their record. */
             e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;
             e->marks &= (uint8_t)~ROCE_MARK_RESP_GAP;
         }
@@ -63,8 +65,8 @@ void roce_implied_nak_again(struct roce_ctx *ctx, struct roce_req *req, uint32_t
     req->implied_nak = false;
 }
 
-/* The requester still waits for an earlier READ or atomic, and has retransmitted `e`. It therefore
- * discards responses to the first transmission of `e`. */
+/* The result is true if the requester still waits for an earlier READ or atomic and has
+ * retransmitted `e`: it then discards responses to the first transmission of `e`. */
 bool roce_response_is_stale(const struct roce_req *req, const struct roce_sent_packet *e)
 {
     return req->implied_nak && (e->marks & ROCE_MARK_REREQUESTED) &&
@@ -115,7 +117,7 @@ void roce_reads_done_at_end(struct roce_ctx *ctx, struct roce_endpoint *requeste
     struct roce_window *w = &req->win;
 
     /* A later request than these READs was answered, and the requester did not retransmit the
-     * READs. So they are complete if all their responses were captured. */
+     * READs. Therefore each READ whose responses were all captured is complete. */
     for (uint32_t i = 0; i < w->acked; i++)
         if (roce_sent_has_all_responses(roce_window_at(w, i)))
             roce_read_done(ctx, requester, roce_window_at(w, i));

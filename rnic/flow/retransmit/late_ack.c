@@ -5,9 +5,10 @@
 #include "flow/base/report.h"
 #include "flow/retransmit/spurious.h"
 
-/* number of go-backs that together show late ACKs */
+/* lowest number of go-backs that shows late ACKs: fewer may be a coincidence */
 #define LATE_MIN 3u
-/* at least 1/MANY of the packets are retransmissions after timeouts: a path loses fewer ACKs */
+/* If at least 1/MANY of the packets are retransmissions after timeouts, the ACKs were late: a path
+ * does not lose so many ACKs. */
 #define MANY 4u
 
 void roce_late_ack_watch(struct roce_ctx *ctx, const struct roce_sent_packet *e, uint32_t psn,
@@ -33,7 +34,7 @@ void roce_late_ack_watch(struct roce_ctx *ctx, const struct roce_sent_packet *e,
                                                                 .waited_ns = waited}};
 }
 
-/* Adds the go-back that ended to the late ones. */
+/* Counts the go-back that has ended as one whose ACK came late. */
 static void add_late(struct roce_late_acks *late, const struct roce_retx_summary *sum)
 {
     late->sum.go_backs++;

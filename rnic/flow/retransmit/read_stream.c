@@ -123,7 +123,8 @@ static void add_missing(struct roce_ctx *ctx, uint32_t from, uint32_t to, bool p
 }
 
 /* Counts a gap from `from` to the PSN before the current READ response, which answers READ `e`. If
- * `e` is part of a go-back and no response to an earlier READ follows, that request was lost. */
+ * `e` is part of a go-back and no response to an earlier READ follows, the retransmitted request of
+ * the earlier READ was lost. */
 static void note_gap(struct roce_ctx *ctx, struct roce_req *req, const struct roce_sent_packet *e,
                      uint32_t from)
 {
@@ -151,8 +152,9 @@ static bool may_be_fresh(const struct roce_endpoint *responder, const struct roc
 }
 
 /* The READ was restarted. Returns whether the previous READ response was a late response to the
- * READ before its restart. The current one, with PSN `psn`, then continues the responses before the
- * late one, or fills another gap. A single missing PSN is more likely a loss after the restart. */
+ * first transmission of the READ, before the restart. The current one, with PSN `psn`, then
+ * continues the responses before the late one, or fills another gap. A single missing PSN is more
+ * likely a loss after the restart. */
 static bool is_after_late(const struct roce_endpoint *responder, uint32_t psn)
 {
     const struct roce_cold_counters *cold = roce_cold_of(responder);

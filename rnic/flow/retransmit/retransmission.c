@@ -10,23 +10,24 @@
 #include "flow/table/conn.h"
 #include "flow/retransmit/copy.h"
 
-/* A packet with an older PSN that is captured later than this after the gap is a retransmission,
- * not out of order, ns. */
+/* A packet that fills a PSN gap later than this (ns) after the gap is a retransmission, not an
+ * out-of-order packet. */
 #define LATE_NS UINT64_C(10000000)
-/* If a packet is captured again within this time, the second capture may be the first transmission,
- * which its retransmission overtook, ns. The IPv4 identification may show the opposite. */
+/* If a packet is captured again within this time (ns), the retransmission may have overtaken the
+ * first transmission, so that the second capture is the first transmission. The IPv4 identification
+ * may show the opposite. */
 #define LATE_COPY_NS UINT64_C(50000)
 #define USUAL_TIMEOUT_NS                                                                           \
     UINT64_C(20000000) /* ACK timeout assumed if the capture shows none, ns; most are longer */
 /* shortest wait before a retransmission that can be that of a timer, ns */
 #define SHORTEST_TIMER_NS UINT64_C(100000)
-/* If nothing was captured for this many usual round trips, the requester's timer caused the next
+/* If no packet was captured for this many usual round trips, the requester's timer caused the next
  * retransmission. After a NAK, Soft-RoCE in a busy guest retransmits within 32 round trips. */
 #define FAR_ABOVE 64u
-/* A requester usually retransmits soon after a NAK. If it sends new requests for this many times as
- * long, it did not receive the NAK. */
+/* A requester did not receive a NAK if it sends new requests for this many times its usual reaction
+ * time after the NAK. */
 #define STILL_SENDING 8u
-/* A wait is far longer than a reaction to a NAK if it is this many times as long. */
+/* A wait that is this many times the usual reaction to a NAK is far longer than the reaction. */
 #define SLOW_REACTION 4u
 
 /* Returns how long ago the previous packet of the requester or of its responder was captured, ns:
@@ -129,9 +130,9 @@ static uint64_t measured_timeout(const struct roce_ctx *ctx)
 
 /* Returns whether the requester's timer caused a go-back to the PSN of the captured sequence NAK,
  * because the requester sent nothing for `idle` ns before. No ACK timeout was agreed. A loaded host
- * may obey a NAK some 10 ms late. So the wait must reach the shortest timeout measured so far.
- * Before the first one, it must be long for a timeout, and far longer than each reaction to a NAK
- * so far. */
+ * may obey a NAK some 10 ms late. So the wait must reach the shortest timeout measured so far. If
+ * no timeout was measured yet, the wait must reach a usual ACK timeout, and be far longer than each
+ * reaction to a NAK so far. */
 static bool is_timer_sure(const struct roce_ctx *ctx, uint64_t idle, bool far)
 {
     uint64_t measured = measured_timeout(ctx);
@@ -152,8 +153,8 @@ static bool is_nak_unheeded(const struct roce_ctx *ctx, uint32_t psn, uint64_t i
     const struct roce_cold_counters *sum = roce_cold_of(ctx->sender);
     bool far = is_far_above_rtt(ctx, idle, 500);
     bool agreed = roce_timeout_of(ctx->sender) != ROCE_NEVER_NS;
-    /* Without an agreed timeout, the timeout is a guess. It then counts only with a second sign: a
-     * silence as long as a usual timeout, or far above the RTT of a sender that reacts to NAKs. */
+    /* Without an agreed timeout, the timeout is a guess. A silence then shows a timeout only if it
+     * is as long as a usual timeout, or far above the RTT of a sender that reacts to NAKs. */
     bool sure = agreed || idle >= USUAL_TIMEOUT_NS || (far && sum->nak_reaction_max_ns);
     bool expired = sure && idle >= shown_timeout(ctx);
     bool too_slow = far && idle >= (sum->adaptive ? ROCE_MIN_TIMEOUT_NS : USUAL_TIMEOUT_NS);
@@ -176,7 +177,8 @@ static enum roce_cause lost_response_cause(const struct roce_ctx *ctx,
 
     if (!e || !roce_opcode_is_answered(roce_opcode(e->op)) || (e->flags & ROCE_SENT_PSN_CNT_GUESS))
         return ROCE_CAUSE_UNKNOWN;
-    if (read && e->psn != psn) /* only a missing response causes such a go-back */
+    /* Only a missing response causes a go-back into the middle of a READ. */
+    if (read && e->psn != psn)
         return ROCE_CAUSE_READ_GAP;
     if (!ctx->conn->paired)
         return ROCE_CAUSE_UNKNOWN;
@@ -218,7 +220,7 @@ static bool is_early_timeout(const struct roce_ctx *ctx, const struct roce_sent_
     if (!ctx->conn->paired || (roce_opcode_uses_rq(ctx->pkt->op) && roce_cold_of(peer)->rnr_naks) ||
         is_below_measured(ctx, e, idle))
         return false;
-    /* The requester may have received late the response after the lost one. */
+    /* The response after the lost one may have reached the requester late. */
     if (is_far_above_rtt(ctx, idle, lost ? 1000 : 500))
         return true;
     if (roce_timeout_of(ctx->sender) == ROCE_NEVER_NS || idle < ROCE_MIN_TIMEOUT_NS || !e)
@@ -268,7 +270,7 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
     *trigger = 0;
     if (nak && is_nak_unheeded(ctx, psn, idle))
         nak = false;
-    /* the request with the PSN of the NAK was retransmitted and acknowledged before */
+    /* The NAK is obsolete: the request with its PSN was retransmitted and acknowledged before. */
     if (nak && req->una_known && roce_diff(req->una, rsp->nak_psn) > 0 && !open)
         nak = false;
     /* There is a sequence NAK and an RNR NAK. The requester waited for a shorter time than the RNR
@@ -286,14 +288,15 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
         *trigger = rsp->rnr_frame;
         return ROCE_CAUSE_RNR_NAK;
     }
-    if (nak &&
-        (roce_since(rsp->nak_time, ctx->time) < slow || idle < slow ||
-         roce_diff(psn, rsp->nak_psn) >= 0)) { /* after it: the first retransmission was lost */
+    /* A go-back to a PSN after that of the NAK has this cause, too: the requester obeyed the NAK,
+     * but its retransmission was lost. */
+    if (nak && (roce_since(rsp->nak_time, ctx->time) < slow || idle < slow ||
+                roce_diff(psn, rsp->nak_psn) >= 0)) {
         *trigger = rsp->nak_frame;
         return ROCE_CAUSE_SEQ_NAK;
     }
-    if (!missing && is_acked(ctx, e, psn)) /* the responses since then did not reach the requester
-                                            * in time, so its timer ran on */
+    if (!missing && is_acked(ctx, e, psn)) /* captured ACKs since the latest transmission did not
+                                            * reach the requester in time, so its timer expired */
         idle = roce_since(e->time, ctx->time);
     if (idle >= (missing ? shown_timeout(ctx) : slow))
         return ROCE_CAUSE_TIMEOUT;
@@ -388,7 +391,7 @@ static void count_missing_repeats(const struct roce_ctx *ctx, uint32_t from, uin
     missing = roce_diff(psn, from);
     if (missing <= 0)
         return;
-    /* a READ has several PSNs */
+    /* A READ has several PSNs, but its retransmission is one packet. */
     for (uint32_t i = req->reads_in_flight ? roce_window_find(w, from) : w->cnt, searched = 0;
          i < w->cnt && searched < SEARCHED_MAX; i++, searched++) {
         const struct roce_sent_packet *e = roce_window_at(w, i);
@@ -588,9 +591,9 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
     roce_reads_done_before(ctx, psn, e && e->psn != psn);
     cause = cause_of(ctx, e, psn, silence(ctx, e), &trigger);
     if (cause == ROCE_CAUSE_UNKNOWN && req->pending_cause != ROCE_CAUSE_NONE)
-        cause = (enum roce_cause)req->pending_cause; /* a response was missing and would cause this
-                                                      * go-back, but it was captured before the
-                                                      * go-back */
+        /* A response was missing when a later one arrived, which causes this go-back, even if the
+         * missing response was captured since. */
+        cause = (enum roce_cause)req->pending_cause;
     req->pending_cause = ROCE_CAUSE_NONE;
     req->retx = (struct roce_retransmission){.cause = cause,
                                              .active = true,
@@ -640,8 +643,8 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
         (void)count_read_restart(ctx, sum, e, psn, cause);
     }
     report_retransmission(ctx, e, psn, waited);
-    /* Report nothing for a READ or atomic: if its response is lost behind the capture point, each
-     * response to a later request makes the requester go back (R139). */
+    /* A go-back to a READ or atomic is not reported: if its response is lost behind the capture
+     * point, each response to a later request makes the requester go back (R139). */
     if (cause == ROCE_CAUSE_UNKNOWN && before.cause == ROCE_CAUSE_SEQ_NAK && before.first == psn &&
         e && !roce_opcode_is_answered(roce_opcode(e->op)) && ctx->conn->paired &&
         (ctx->sender->saw_id || roce_since(e->time, ctx->time) >= LATE_COPY_NS) &&
@@ -656,9 +659,10 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
     }
 }
 
-/* Returns whether the current packet belongs to the latest go-back, although a packet that another
- * one had overtaken came before it: no other cause of a retransmission is visible. Either the
- * go-back skipped `psn`, or it has come to `psn`, but a first transmission came in between. */
+/* Returns whether the current packet belongs to the latest go-back, although an overtaken packet
+ * was captured before it. The result is true only if no other cause of a retransmission is visible,
+ * and in one of two cases: the go-back skipped `psn`, or the go-back reached `psn` after a first
+ * transmission in between. */
 static bool is_in_latest_go_back(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                                  uint32_t psn)
 {
@@ -695,7 +699,8 @@ bool roce_retransmission_step(struct roce_ctx *ctx, struct roce_sent_packet *e, 
     sum->retx[req->retx.cause].packets++;
     sum->retx[req->retx.cause].bytes += ctx->pkt->payload_len;
     if (e && e->op != ctx->pkt->op->value)
-        req->watched = false; /* another request had this PSN before: probably the QP was reused */
+        req->watched = false; /* Another request had this PSN before: the QP was probably reused, so
+                               * the watches end. */
     if (req->watched)
         roce_spurious_request(ctx, psn_cnt, true);
     ctx->result->flags |= ROCE_AN_RETRANSMISSION;
@@ -706,8 +711,9 @@ bool roce_retransmission_step(struct roce_ctx *ctx, struct roce_sent_packet *e, 
     return begins;
 }
 
-/* Returns the time since which PSN `psn` is missing, ns. If the capture begins with one packet and
- * `psn` is older, that is the time of this packet: the capture point exchanged the two. */
+/* Returns the time since which PSN `psn` is missing, ns. If the capture begins with a later PSN
+ * than `psn`, the result is the time of that first packet: the capture point exchanged the two
+ * packets. */
 static uint64_t missing_since(const struct roce_req *req, uint32_t psn)
 {
     const struct roce_sent_packet *only = req->win.cnt == 1 ? roce_window_at(&req->win, 0) : NULL;

@@ -5,8 +5,8 @@
 #include "flow/base/report.h"
 #include "flow/retransmit/implied_nak.h"
 
-/* maximum number of window entries while the directions are not paired, so that no response can
- * acknowledge entries */
+/* Maximum number of window entries while the directions are not paired. Without the pairing, no
+ * response acknowledges entries. */
 #define WINDOW_UNPAIRED 256u
 
 void roce_sent_set(const struct roce_ctx *ctx, struct roce_sent_packet *e, uint32_t psn_cnt,
@@ -65,8 +65,8 @@ void roce_req_remove_in_flight(struct roce_req *req, struct roce_sent_packet *e)
     req->bytes_in_flight -= e->len;
     req->reqs_in_flight -= (e->flags & ROCE_SENT_ENDS) != 0;
     req->reads_in_flight -= roce_opcode_is_answered(roce_opcode(e->op));
-    if (req->reads_in_flight == 0) /* set the READ bytes to 0: some responses may be missing in the
-                                    * capture */
+    /* The rest may not be 0, because responses may be missing in the capture. */
+    if (req->reads_in_flight == 0)
         req->win.read_bytes = 0;
 }
 

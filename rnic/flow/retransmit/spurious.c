@@ -14,15 +14,15 @@
  */
 #define RTT_MIN    8u
 #define RTT_MIN_NS UINT64_C(1000000)
-/* If a go-back has at least this many packets, the path probably did not lose all of them without a
- * sequence NAK: the responder was late. */
+/* If a go-back retransmits at least this many packets and no sequence NAK was captured, the path
+ * probably did not lose all of them: the responder was late. */
 #define FLIGHT_MIN 8u
 /* A response was delayed if it was captured at least DELAY_RTTS usual round trips and at least
  * DELAY_MIN_NS, ns, after the latest request. */
 #define DELAY_RTTS   16u
 #define DELAY_MIN_NS UINT64_C(100000)
-/* A go-back is watched for at most this number of packets. After that, the PSNs may have wrapped.
- */
+/* A go-back is watched for at most this number of packets, because later the PSNs may have
+ * wrapped. */
 #define PACKETS_MAX 65536u
 
 static uint32_t packets_of(const struct roce_endpoint *side)
@@ -178,7 +178,8 @@ static void count_response(const struct roce_ctx *ctx, const struct roce_timeout
     if (ctx->pkt->bth.psn != point->psn || ack == point->own_response)
         return;
     if (point->responses && (syndrome != point->syndrome || may_be_copy(ctx, watch, point)))
-        return; /* a responder may send an ACK only to grant other credits, without a new request */
+        return; /* the ACK may only grant other credits: a responder may send such an ACK without a
+                 * new request */
     if (point->responses == 0) {
         point->syndrome = syndrome;
         point->too_soon = is_too_soon(ctx, watch);
@@ -288,8 +289,8 @@ static void count_spurious(struct roce_ctx *ctx, struct roce_endpoint *requester
         requester->req.retx.cause = ROCE_CAUSE_SPURIOUS;
 }
 
-/* Returns whether a later request has the PSN `psn` of a watched go-back by now. `e` is the window
- * entry of the PSN, or NULL. */
+/* Returns whether a later request has used the PSN `psn` of a watched go-back again. `e` is the
+ * window entry of the PSN, or NULL. */
 static bool is_outdated(const struct roce_endpoint *requester,
                         const struct roce_timeout_watch *watch, uint32_t psn,
                         const struct roce_sent_packet *e)

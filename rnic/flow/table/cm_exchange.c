@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-/* Criteria to find a CM exchange, in addition to the communication id of one side. This id alone is
- * not enough: ids are reused, and a REQ may be sent again with another transaction id. */
+/* Criteria to find a CM exchange, in addition to the communication id of one side. The
+ * communication id alone is not enough: ids are reused, and a host may send a REQ again with
+ * another transaction id. */
 struct roce_cm_match {
     uint32_t other;      /* communication id of the other side; 0 matches any */
     const uint64_t *tid; /* transaction id of the REQ; NULL matches any */

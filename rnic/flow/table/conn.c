@@ -421,8 +421,8 @@ void roce_rsp_obey_nak(struct roce_rsp *rsp, uint32_t psn)
     rsp->nak = false;
 }
 
-/* Remembers the latest sequence NAK and those before it, because a NAK with a PSN that is `back`
- * later was captured. */
+/* Keeps the sequence NAKs that the requester has not obeyed, because a new NAK was captured whose
+ * PSN is `back` later than that of the latest one. */
 static void add_open_nak(struct roce_rsp *rsp, int32_t back)
 {
     if (back <= 0 || back > UINT8_MAX) {

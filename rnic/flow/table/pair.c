@@ -9,10 +9,10 @@
 
 #define SCAN_MAX 256 /* maximum number of candidates examined for one packet */
 #define PSN_SMALL                                                                                  \
-    4096 /* below this value, a PSN was probably set by a program, not chosen at random */
+    4096 /* A PSN below this value was probably set by a program, not chosen at random. */
 #define CONFIRM 3
-/* number of responses that must fit a direction, if the two directions have different source ports,
- * which few devices use */
+/* number of responses that must fit a direction with another source port. Few devices use different
+ * source ports in the two directions of a connection */
 #define APART 5
 /* A PSN is near the captured PSNs of a requester if it is less than NEAR before the first one or
  * after the last one. */
@@ -75,8 +75,9 @@ static bool can_answer(struct roce_endpoint *cand, const struct roce_pkt *pkt,
     return true;
 }
 
-/* Returns the request of `cand` with the PSN of `pkt`, or NULL. Many candidates are asked in turn,
- * so the search of roce_window_get(), which also changes a hint, is the last resort. */
+/* Returns the request of `cand` with the PSN of `pkt`, or NULL. This function is called for many
+ * candidates, so it uses the slower roce_window_get(), which also changes a hint, only if
+ * necessary. */
 static const struct roce_sent_packet *sent_with(struct roce_endpoint *cand,
                                                 const struct roce_pkt *pkt)
 {
@@ -92,7 +93,8 @@ static const struct roce_sent_packet *sent_with(struct roce_endpoint *cand,
     return roce_window_get(w, psn);
 }
 
-/* As can_answer(), without a known request. */
+/* Returns whether the response `pkt` can answer a request of `cand`, which the function searches in
+ * the window of `cand`. */
 static bool may_answer(struct roce_endpoint *cand, const struct roce_pkt *pkt)
 {
     return cand->req.started &&
@@ -253,7 +255,8 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
     if (fit.cnt && !side->pair_ambiguous)
         note_ambiguous_pairs(side, fits, fit.cnt);
     if (port.cnt)
-        return; /* the candidate whose ports match is the requester; its request was not captured */
+        return; /* the candidate whose ports match the QPNs is the requester, although its request
+                 * was not captured */
     one = fit.cnt == 1         ? fit.side
           : counted.cnt == 1   ? counted.side
           : same_port.cnt == 1 ? same_port.side
@@ -390,8 +393,8 @@ void roce_pair_finish(struct roce_flow *flow)
             ;
         if (!cand || cand->conn->paired || cand->conn->facts.svc != conn->facts.svc ||
             (side->pair_indexed &&
-             cand->conn->conn_index < conn->conn_index)) /* this pair of directions was examined
-                                                          * before, when `conn` was the candidate */
+             /* Skip this pair of directions: it was examined when `conn` was the candidate. */
+             cand->conn->conn_index < conn->conn_index))
             continue;
         if (side->pair_hits || cand->pair_hits || answers_near(side, cand) ||
             answers_near(cand, side) ||

@@ -15,8 +15,8 @@ enum outcome { SAME_USE, NEW_USE, UNKNOWN_USE };
 static bool request_differs(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                             const struct roce_sent_packet *now);
 
-/* Resets the requester and responder of both sides. The new use began some packets ago, so the
- * stored state is from packets of both uses. */
+/* Resets the requester and responder of both sides. The stored state mixes two uses, because the
+ * new use began some packets ago. */
 static void forget_use(struct roce_ctx *ctx);
 
 /* ---- deferred findings ----------------------------------------------------------------------- */
@@ -252,7 +252,7 @@ void roce_reuse_on_request(struct roce_ctx *ctx, uint32_t psn, uint32_t psn_cnt,
     cand->packets++;
     cand->psns_unsure |= guess;
     if (roce_diff(psn, cand->next) < 0)
-        return; /* the request repeats one that was counted */
+        return; /* the message was counted at the first transmission of this request */
     cand->messages += roce_opcode_ends(ctx->pkt->op);
     cand->next = (psn + psn_cnt) & ROCE_PSN_MASK;
 }

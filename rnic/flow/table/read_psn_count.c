@@ -60,8 +60,8 @@ void roce_read_psn_count_update(struct roce_conn *conn, bool all)
             psn_cnt = roce_psn_cnt(e->dma_len, conn->facts.mtu);
             if (i + 1 < req->win.cnt &&
                 ((roce_window_at(&req->win, i + 1)->psn - e->psn) & ROCE_PSN_MASK) < psn_cnt)
-                continue; /* keep the guess: the READ would end after the PSN of the next request,
-                           * so the computed number is too high */
+                continue; /* keep the guess: the computed number is too high, because the READ would
+                           * end after the PSN of the next request */
             if (!(e->flags & ROCE_SENT_PSN_CNT_GUESS) && psn_cnt > e->psn_cnt &&
                 i + 1 < req->win.cnt)
                 uncount_missing(&conn->side[s], psn_cnt - e->psn_cnt);

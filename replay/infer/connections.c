@@ -15,8 +15,8 @@
 
 #define GROUP_NONE UINT32_MAX
 
-/* Limit of the unpaired groups for which pair_alone() searches responses. Each search reads all
- * flows. */
+/* Maximum number of unpaired groups for which pair_alone() searches responses. The limit bounds the
+ * time, because each search reads all flows. */
 #define PAIR_ALONE_MAX 64u
 
 /* Packets that become one direction: the requests of one QP and the responses of the other. */
@@ -51,7 +51,8 @@ struct finder {
 /* ---- reading the trace with rnic/flow ----------------------------------------------------------
  */
 
-/* Records a use that CM messages set up. qp_uses_find() finds the others. */
+/* Records a use of a QP pair that CM messages set up. qp_uses_find() finds the uses without CM
+ * messages. */
 static void note_use(void *user, const struct roce_flow_use *use)
 {
     struct finder *f = user;
@@ -276,7 +277,7 @@ static uint32_t known_qpn(const struct finder *f, const struct group *group)
     return other ? f->trace->flow[other->req_flow].dest_qp : 0;
 }
 
-/* Makes `flow` the flow of a group's responses. */
+/* Pairs a group of requests with `flow`, the flow of its responses. */
 static void pair_group(struct finder *f, uint32_t g, uint32_t flow)
 {
     const struct trace_flow *resp = &f->trace->flow[flow];

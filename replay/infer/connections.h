@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Connections: the RC and XRC connections of a trace, numbered and paired by rnic/flow exactly as
- * `rocedrill check` does, and split where a QP pair is reused.
+ * `rocedrill check` does, and divided at each QP reuse.
  *
  *   1. connections_find() feeds every packet to roce_flow_feed(), which names the connection of
  *      each packet and the sending side, and the uses that CM messages set up. qp_uses.h finds the

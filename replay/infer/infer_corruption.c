@@ -30,8 +30,8 @@ void infer_corruption(struct inferred_setup *s)
     uint32_t newest = 0;         /* index into setup.event of the latest new request */
     int64_t damaged = INT64_MAX; /* relative PSN of the damaged response */
     uint32_t later = EVENT_NONE; /* index into setup.event of the first response after the damaged
-                                  * one. It makes the requester retransmit, unless the requester
-                                  * accepted the damaged response and sends new requests */
+                                  * one. This later response makes the requester retransmit, unless
+                                  * the requester accepted the damaged response */
     bool tail;
 
     for (uint32_t i = 0; i < s->event_cnt; i++) {
@@ -68,8 +68,8 @@ void infer_corruption(struct inferred_setup *s)
         if (event->rel > high) {
             high = event->rel;
             newest = i;
-            rnr = INT64_MIN; /* the requester has retransmitted the request that the RNR NAK
-                              * refused */
+            rnr = INT64_MIN; /* no RNR NAK is open: the requester has retransmitted the refused
+                              * request */
         }
     }
     for (uint32_t i = 0; i < s->event_cnt; i++) {

@@ -12,8 +12,8 @@
  * time. */
 #define SILENCE 8u
 
-/* Maximum number of responses that are tested as proof that a request was executed. Each test may
- * read LOST_WINDOW events. */
+/* Maximum number of responses that are examined for a proof that a request was executed. Each test
+ * may read LOST_WINDOW events. */
 #define PROOFS_MAX 4096u
 
 /* Number of packets after an ACK that are searched for copies of the ACK, and the number of copies
@@ -21,16 +21,17 @@
 #define REPEAT_WINDOW 64u
 #define REPEATS_SURE  3u
 
-/* Limit of the sequence NAKs without a later copy of their request that are searched for another
- * sign of a retransmission. Each search may read LOST_WINDOW events three times. */
+/* A sequence NAK may have no later copy of its request in the capture. At most this number of these
+ * NAKs are examined for another sign of a retransmission, because each search may read LOST_WINDOW
+ * events three times. */
 #define SEARCHES_MAX 256u
 
-/* Limit of the events that are read to find, for all RNR NAKs together, requests that were executed
- * behind an RNR NAK. Later RNR NAKs of such a capture count as if there were no such request. */
+/* Maximum number of events that executed_behind() reads for all RNR NAKs together. After this
+ * limit, each further RNR NAK is assumed to have no request that was executed behind it. */
 #define BEHIND_READS_MAX (64u * LOST_WINDOW)
 
-/* Jitter of response times, as a fraction 1/JITTER. A response may come faster than the fastest
- * response whose request is known, by at most this fraction. */
+/* Jitter of response times, as a fraction 1/JITTER. A response is at most this fraction faster than
+ * the fastest response whose request is known. */
 #define JITTER 8u
 
 /* Value in place of an event index, if several copies of the request were captured. */
@@ -84,10 +85,10 @@ struct copies {
     uint32_t more;   /* number of copies without an RNR NAK */
 };
 
-/* Returns an array with one element for each event; NULL if out of memory. The element of an RNR
- * NAK is the index in s->event of the latest earlier copy of the request, if there is a surplus:
- * between some copy and this RNR NAK, more copies than RNR NAKs were captured. All other elements
- * are EVENT_NONE. The caller frees the array. */
+/* Returns an array with one element for each event; NULL if out of memory. An RNR NAK has a surplus
+ * if more copies of its request than RNR NAKs for it were captured between one of these copies and
+ * this RNR NAK. The element of such an RNR NAK is the index in s->event of the latest earlier copy
+ * of the request. All other elements are EVENT_NONE. The caller frees the array. */
 static uint32_t *find_surplus(const struct inferred_setup *s)
 {
     uint32_t *surplus = malloc((s->event_cnt + 1) * sizeof(*surplus));
@@ -238,7 +239,8 @@ static bool went_back(const struct inferred_setup *s, uint32_t nak)
         if (!s->event[i].response && s->event[i].rel > high)
             high = s->event[i].rel;
     if (high == rel)
-        return false; /* the capture has no out-of-order request that explains the NAK */
+        return false; /* no later request was captured, so no out-of-order request explains the NAK
+                       */
     back = goes_back(s, nak, high);
     if (back != EVENT_NONE && s->event[back].rel > rel)
         return s->event[back].rel == rel + 1 && obeyed(s, nak, back);
@@ -324,8 +326,8 @@ static bool find_quickest(struct inferred_setup *s)
 }
 
 /* Returns whether response `i` follows request `copy` quickly, after a much longer time without
- * responses. Because of that long time, no earlier request was waiting for a response, so `i`
- * answers `copy`. */
+ * responses. The long time shows that no earlier request was waiting for a response, so `i` answers
+ * `copy`. */
 static bool broke_silence(const struct inferred_setup *s, uint32_t i, uint32_t copy)
 {
     uint64_t time = event_time(s, copy);
@@ -337,7 +339,7 @@ static bool broke_silence(const struct inferred_setup *s, uint32_t i, uint32_t c
 }
 
 /* Returns whether response `i` answers a READ or atomic that the requester repeated after event
- * `from`. Returns false for a READ response First, because its MSN may count the READ or not
+ * `from`. The result is false for a READ response First, because its MSN may count the READ or not
  * (R103). */
 static bool answers_repeat(const struct inferred_setup *s, uint32_t i, uint32_t from,
                            const uint32_t *executed)
@@ -350,7 +352,7 @@ static bool answers_repeat(const struct inferred_setup *s, uint32_t i, uint32_t 
     if (!e || (op->kind != ROCE_KIND_ATOMIC_ACK && op->kind != ROCE_KIND_READ_RESP) ||
         !roce_opcode_has(op, ROCE_HDR_AETH) || op->pos == ROCE_POS_FIRST)
         return false;
-    /* Ignore copies captured before the executed copy: they arrived out of order, so the responder
+    /* The search ends at the executed copy: earlier copies arrived out of order, so the responder
      * did not answer them. */
     for (uint32_t k = i + 1; k-- > executed[e - s->req] && i - k < LOST_WINDOW;) {
         if (s->event[k].response) {
@@ -410,9 +412,9 @@ static size_t uncounted(const struct inferred_setup *s, uint32_t i, size_t next,
     return k;
 }
 
-/* Returns whether, after event `from`, a later request was captured and then, before event `to`, a
- * copy of request `rel`. If so, and if `from` was a lost copy of `rel`, the later request caused a
- * sequence NAK, and the copy reached the responder. */
+/* Returns whether the events between `from` and `to` contain a request with a later PSN than `rel`,
+ * followed by a copy of request `rel`. If `from` is a lost copy of `rel`, the later request caused
+ * a sequence NAK, and the copy after it reached the responder. */
 static bool came_again(const struct inferred_setup *s, uint32_t from, uint32_t to, int64_t rel)
 {
     bool later = false;
@@ -545,8 +547,8 @@ static bool find_lost(struct inferred_setup *s)
             (copy[i] == EVENT_NONE && copy[executed[e - s->req]] > i &&
              (stalled || ++searches > SEARCHES_MAX || !went_back(s, i))))
             continue;
-        /* Ignore a sequence NAK that the responder had to send: the cause is a later request,
-         * captured before the NAKed one. */
+        /* Such a sequence NAK shows no loss: the responder had to send it, because a later request
+         * was captured before the NAKed one. */
         if (owed[e - s->req]) {
             owed[e - s->req] = 0;
             continue;
@@ -560,8 +562,8 @@ static bool find_lost(struct inferred_setup *s)
             continue;
         next = asked = (size_t)(e - s->req);
         s->event[executed[next]].lost = true;
-        /* Requests captured after the lost copy reached the responder out of order, so scan them
-         * again. */
+        /* Examine the requests captured after the lost copy again, because they reached the
+         * responder out of order. */
         effort += i - executed[next];
         if (effort > LOST_WINDOW * UINT64_C(64))
             break;
@@ -575,8 +577,8 @@ static bool find_lost(struct inferred_setup *s)
     return true;
 }
 
-/* Returns whether at least REPEATS_SURE copies of this ACK follow it. The alteration of one packet
- * cannot explain several equal ACKs. */
+/* Returns whether at least REPEATS_SURE copies of this ACK follow it. Several equal ACKs are not
+ * the result of one altered packet. */
 static bool is_repeated(const struct inferred_setup *s, uint32_t event)
 {
     const struct trace_packet *p = event_packet(s, event);

@@ -27,13 +27,13 @@ bool infer_loss(struct inferred_setup *setup);
  * capture point may have reversed their order. */
 bool infer_loss_raced(const struct inferred_setup *s, const struct request_pkt *e, uint32_t event);
 
-/* Returns the last event whose packet may have crossed the response `event` between capture point
- * and responder. */
+/* Returns the last event whose request may have been on its way to the responder when the responder
+ * sent response `event`. */
 uint32_t infer_loss_race_limit(const struct inferred_setup *s, uint32_t event);
 
 /* Returns whether a response after event `from` shows that request `rel` was executed before the
  * requester retransmitted it at event `to`. If `before` is set, the response must precede `to`.
- * Otherwise a response after `to` counts as well if it follows `to` too soon to be an answer to the
+ * Otherwise the response may also follow `to`, if it is too soon after `to` to answer the
  * retransmission. */
 bool infer_loss_is_shown(const struct inferred_setup *s, uint32_t from, uint32_t to, int64_t rel,
                          bool before);

@@ -11,25 +11,26 @@
 #include "infer/sent_order.h"
 
 /* Limit of the bytes that the READs of all played directions request: READ_FREE bytes, or
- * READ_RATIO times the size of the capture if that is more. The capture cannot contain the
- * responses to more bytes, and generating such responses would exhaust our memory. */
+ * READ_RATIO times the size of the capture if that is more. A capture cannot contain more response
+ * bytes than its size. Our RNIC would exhaust the memory if it generated more. */
 #define READ_FREE  (UINT64_C(4) << 20)
 #define READ_RATIO 16
 
-/* Number of requests at the start of the capture that are tested for being retransmissions. */
+/* Number of requests at the start of the capture that are examined as the first new request,
+ * because the capture may begin with retransmissions. */
 #define FIRST_TRIES 256
 
 /* Maximum number of PSNs between a lost first request and the first captured request. */
 #define LOST_FIRST_MAX 4096
 
-/* An MSN base (MSN before the first message) that is less than MSN_WRAP below 2^24 is ignored if
- * only one response shows it: probably that response counts too few messages. */
+/* An MSN base (MSN before the first message) between 2^24 - MSN_WRAP and 2^24 is ignored if only
+ * one response shows it: that response probably counts too few messages. */
 #define MSN_WRAP 0x10000u
 
 /* Number of the path MTUs: 256 to 4096 bytes. */
 #define MTU_CNT 5
 
-/* Limit of the different MSN bases that are considered. */
+/* Maximum number of different MSN bases among which the responses vote. */
 #define BASES_MAX 64
 
 /* Returns the last PSN that the responder has received according to a response, whether it executed
@@ -129,9 +130,9 @@ static int64_t first_by_msn(const struct inferred_setup *s, uint32_t event,
 }
 
 /* Sets setup.first, the first relative PSN. The first relative PSN is negative if a request with a
- * lower PSN than the first captured one is known. There are two causes. The first request was lost
- * before the capture point, and the responder's sequence NAK names it. Or the network reordered the
- * first requests. */
+ * lower PSN than the first captured one is known. There are two causes: the first request was lost
+ * before the capture point, and the responder's sequence NAK names its PSN; or the network
+ * reordered the first requests. */
 static void find_first(struct inferred_setup *s)
 {
     uint32_t begins[LOST_FIRST_MAX] = {0}; /* for each negative relative PSN: 1 + index into
@@ -170,8 +171,8 @@ static void find_first(struct inferred_setup *s)
 
 /* Sets before_first of all packets of early messages: those before the first message replayed.
  * Responses to early messages precede all other responses. So a response with the PSN of an early
- * message is wrong if it follows another response. This function does not set before_first of such
- * a response, so the comparison reports it. */
+ * message is wrong if it follows another response. The function does not set before_first of such a
+ * wrong response, so the comparison reports it. */
 static void mark_early(struct inferred_setup *s)
 {
     bool begun = false;

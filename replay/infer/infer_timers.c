@@ -98,8 +98,8 @@ static void on_restart(struct walk *w, uint32_t event, int64_t rel, uint64_t tim
 
     w->start = w->sent = time;
     /* A go-back to a later PSN than the previous go-back shows progress: the requester received a
-     * response in between. The capture may show that response earlier, if the copy captured there
-     * was lost behind the capture point. */
+     * response in between. If the response that was captured before was lost behind the capture
+     * point, the requester received a later copy of it. */
     if (rel > w->restart) {
         w->moved |= w->restarts > 0;
         w->tries = w->restarts = 0;
@@ -143,8 +143,8 @@ static void on_request(struct walk *w, uint32_t event, uint64_t time)
     }
     w->request = event;
     w->last = end;
-    /* A request that was already in flight when the RNR NAK arrived does not end the wait that the
-     * RNR NAK demands. */
+    /* Only the retransmission of the refused request ends the wait that the RNR NAK demands.
+     * Requests that were in flight when the RNR NAK arrived do not. */
     if (!w->rnr || rel <= w->rnr_rel || w->acked >= w->rnr_rel)
         w->naked = w->rnr = false;
     if (end > w->high)

@@ -6,8 +6,7 @@
 #include "infer/infer_loss.h"
 #include "infer/request_table.h"
 
-/* Maximum number of copies of a request among which the copy that a response answers is searched.
- */
+/* The copy of a request that a response answers is searched among at most this number of copies. */
 #define COPIES_MAX 16u
 
 /* Tables that link responses to requests. */

@@ -22,8 +22,8 @@ struct pkt_event {
     uint32_t sent_at; /* index in trace.pkt of the packet whose time is that of the event: `pkt`, or
                        * the first captured packet that was sent after this one */
     bool response;
-    bool damaged;      /* a conformant receiver drops the packet */
-    bool usable;       /* the packet is undamaged, or its receiver accepted the damage */
+    bool damaged; /* a conformant receiver drops the packet, because its ICRC or form is wrong */
+    bool usable;  /* the packet is undamaged, or its receiver accepted the damage */
     bool before_first; /* the packet belongs to a message before the first replayed message, so it
                         * is not replayed and not compared */
     bool lost;         /* request: the responder never received this copy */
@@ -103,7 +103,7 @@ struct inferred_setup {
     int8_t read_first_msn; /* MSN of a READ response First minus the MSN that counts this READ: 0 or
                             * -1; 1 if both differences occur */
     uint32_t max_recv;     /* bytes of the longest receive WQE needed */
-    /* Attributes of our QPs. */
+    /* Attributes of the QPs of our requester and responder. */
     uint32_t rq_psn, sq_psn;               /* first PSN that our responder expects; first PSN
                                             * that our requester sends */
     uint8_t resources, rd_atomic;          /* limits of READs and atomics in flight: of the

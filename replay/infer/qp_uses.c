@@ -15,7 +15,8 @@
  * first one of a new use. */
 #define STARTS_MAX 24u
 
-/* Cost by which two uses must be cheaper than one use. */
+/* Two uses are assumed only if they explain the packets with a cost that is lower by at least this
+ * than the cost of one use. */
 #define GAIN_MIN (2 * USE_ODD)
 
 /* Time before a new use, ns, within which requests may still be on their way, and number of packets
@@ -114,9 +115,9 @@ static unsigned cost_between(const struct search *s, uint32_t from, uint32_t to)
 
 /* Returns the packet with which a new use began, if the use that began at packet `from` does not
  * explain packet `odd`. The costs of the packets before `to` are known. Returns 0 if no new use
- * began up to `odd`. If the costs are lowest with a use that begins after `odd`, and the present
- * use explains the packets in between, packet `odd` is a single wrong one. A use without a response
- * cannot be replayed, so no other use begins after it. */
+ * began up to `odd`. Packet `odd` is a single wrong packet if the costs are lowest with a use that
+ * begins after `odd`, and if the present use explains the packets between `odd` and this beginning.
+ * A use without a response cannot be replayed, so no other use begins after it. */
 static uint32_t find_start(struct search *s, uint32_t from, uint32_t odd, uint32_t to)
 {
     uint32_t low = odd - from > BEFORE ? odd - BEFORE : from;

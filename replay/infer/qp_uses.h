@@ -40,7 +40,7 @@ struct qp_uses {
     size_t cap;
 };
 
-/* Returns how many uses are not after (conn_index, frame). */
+/* Returns the number of elements of `use` that sort at or before (conn_index, frame). */
 size_t qp_uses_to(const struct qp_uses *uses, uint32_t conn_index, uint32_t frame);
 
 /* Adds the uses that no CM message set up to `uses`, which contains the others, and sorts it. A

@@ -188,7 +188,7 @@ bool request_table_build(struct inferred_setup *s, int64_t *gap)
         struct request_pkt *e;
 
         if (copy[i].rel < expect) {
-            /* a retransmission, or a repeated request for the tail of a READ */
+            /* the copy is a retransmission of the request, or requests the end of a READ again */
             note_rewritten(s, copy[i].rel, copy[i].event);
             continue;
         }

@@ -100,8 +100,7 @@ struct session_watch {
     int (*store)(void *ctx, uint32_t host, uint32_t rkey, uint64_t va, uint8_t byte, bool initial);
     int (*key)(void *ctx, uint32_t host, uint32_t rkey, bool valid);
     /* Called when the request at `event` is played, at the time of packet `pkt` of the trace.
-     * `when` is the event index that determines when, among the other events, the request is
-     * played. */
+     * `when` is the index of the event at whose place in the order the request is played. */
     int (*frame)(void *ctx, uint32_t dir, uint32_t event, uint32_t when, uint32_t pkt);
     /* Called before the requester's program posts work request `wr` (infer_work_requests.h). */
     int (*post)(void *ctx, uint32_t dir, uint32_t wr);

@@ -190,8 +190,8 @@ static json_t *device_json(const struct responder_host *host)
     return json_pack("{s:s, s:o}", "address", buf, "regions", regions);
 }
 
-/* Atomics without a captured response. The replay executes them on our RNIC. So if a later response
- * shows the word, that value is the result of the atomic, not the initial contents. */
+/* Atomics without a captured response. The replay executes them on our RNIC. A later response that
+ * shows the word therefore shows the result of the atomic, not the initial contents. */
 struct open_atomics {
     struct {
         uint32_t host, rkey;

@@ -12,7 +12,7 @@ enum { UNKNOWN, OBSERVED, WRITTEN };
  * reports it. */
 #define EFFORT_MAX (UINT64_C(1) << 27)
 
-/* Minimum number of changed bytes from which we infer, without other evidence, that the responder's
+/* If at least this number of bytes changed, we infer without other evidence that the responder's
  * program stored them. */
 #define STORED_MIN 4u
 
@@ -267,8 +267,8 @@ static bool written_by_other_key(struct shadow_memory *memory, const struct shad
 }
 
 /* Returns whether the responder's program stored the bytes that differ from the last remote write.
- * Either other READs suggest it. Or after the write a message reached the program, and more than a
- * single wrong byte shows that the program stores. */
+ * There are two kinds of evidence: other READs suggest it; or a message reached the program after
+ * the write, and the READ shows more than one changed byte. */
 static bool program_stored(struct shadow_memory *memory, const struct shadow_region *region,
                            uint64_t va, const uint8_t *bytes, uint32_t len,
                            const struct shadow_reader *reader)

@@ -85,8 +85,8 @@ struct shadow_reader {
     void *ctx;
 };
 
-/* Byte of region->image that is replaced during one READ by the value that the recorded READ
- * returned, because another allowed order of the requests results in this value. */
+/* Byte of region->image that has another value during one READ: the value that the recorded READ
+ * returned, which another allowed order of the requests produces. */
 struct lent_byte {
     struct shadow_region *region;
     uint64_t off;
@@ -113,8 +113,8 @@ struct shadow_memory {
 };
 
 void shadow_init(struct shadow_memory *memory);
-void shadow_free(struct shadow_memory *memory); /* call after the RNIC that uses the regions was
-                                                 * deleted */
+/* The caller must have deleted the RNIC that uses the regions. */
+void shadow_free(struct shadow_memory *memory);
 
 /* Widens the region of an R_Key by an access that the recorded responder accepted. Ignores an
  * access with `len` 0, which needs no valid R_Key (R085), and a range that wraps. Returns 0, or
@@ -181,7 +181,8 @@ bool shadow_written_by_other(const struct shadow_memory *memory, uint32_t rkey, 
 struct shadow_view {
     uint32_t dir; /* direction of the READ or atomic */
     uint32_t req; /* index of its packet in the `req` array of the direction's setup */
-    bool atomic;  /* the responder executes the later requests of the direction afterwards */
+    bool atomic; /* true for an atomic: the responder executes later requests of the direction after
+                  * it; false for a READ, which they may overtake */
     uint64_t va;
     const uint8_t *byte; /* `len` bytes of a word; a responder changes and reads it at once */
     uint32_t len;

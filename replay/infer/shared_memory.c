@@ -11,11 +11,12 @@
  * order. */
 #define EFFORT_MAX (UINT64_C(1) << 26)
 
-/* Limit of the search steps for one word of memory. The limit leaves steps for the other words if
- * the search for one word fails. */
+/* Limit of the search steps for one word of memory. If the search for one word fails, steps for the
+ * other words remain. */
 #define WORD_EFFORT (UINT64_C(1) << 18)
 
-/* Limit of the requests before and after a READ that are searched for another READ of a byte. */
+/* Maximum number of requests before and after a READ among which another READ of the same byte is
+ * searched. */
 #define OTHER_READ_MAX 4096u
 
 /* The longest payload of a packet. */
@@ -242,8 +243,8 @@ static int turn_cmp(const void *a, const void *b)
 }
 
 /* order_each() finds the order of the writes to each word independently of the other words. Returns
- * whether all writes can be executed in these orders. They cannot if writes to several words wait
- * for each other in a circle. */
+ * whether all writes can be executed in these orders. The result is false if writes to several
+ * words wait for each other in a circle. */
 static bool orders_agree(struct shared_memory *sh)
 {
     size_t *at = calloc(sh->session->dir_cnt + 1, sizeof(*at)); /* for each direction: index of the

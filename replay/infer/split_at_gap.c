@@ -58,8 +58,8 @@ int split_at_gap(const struct inferred_setup *s, struct recorded_direction *head
         const struct pkt_event *event = &s->event[i];
         bool after = i >= from;
 
-        /* After the gap, the requester may retransmit a request from before the gap. From that
-         * request on, packets are played only in the part after the gap. */
+        /* After the gap, the requester may retransmit a request from before the gap. Packets after
+         * that request are played only in the part after the gap. */
         open &= !after || event->response || event->rel > s->gap;
         if ((after ? open && event->response && event->rel < s->gap
                    : !event->response || event->rel < s->gap) &&

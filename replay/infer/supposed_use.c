@@ -19,7 +19,7 @@
 /* PSNs that the capture may lack: before the first request and after the last one. */
 #define NEAR 64
 
-/* Largest number of PSNs that the capture may lack between two requests. */
+/* Largest number of PSNs that may be missing in the capture between two requests. */
 #define GAP_MAX 1024
 
 /* Time after which the network no longer reorders two packets, ns. */
@@ -167,8 +167,8 @@ static void start_side(struct use_side *side, uint32_t idx, const struct trace_p
                               .high_psn = roce_psn_add(roce_psn_of(p->psn), -1)};
 }
 
-/* Returns whether a PSN is so far from the requested PSNs that the capture cannot lack the requests
- * between. */
+/* Returns whether a PSN is so far from the requested PSNs that the requests between cannot all be
+ * missing in the capture. */
 static bool is_far(const struct use_side *side, roce_psn psn)
 {
     return roce_psn_diff(psn, side->reach) >= GAP_MAX || roce_psn_diff(psn, side->base) < -NEAR;
@@ -281,7 +281,8 @@ static bool is_odd_msn(const struct supposed_use *use, struct use_side *side,
 
     if (counts_back(use, side, p, e))
         return true;
-    /* Without the start of the use, the number of messages before it is at most this one. */
+    /* If the capture lacks the start of the use, the MSN of this response gives an upper limit of
+     * the messages before the use. */
     if (ack && !nak && e && e->ended && !use->from_start &&
         (!side->counted ||
          roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(side->msn)) < (int32_t)e->ended)) {

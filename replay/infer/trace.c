@@ -223,8 +223,8 @@ static int unify_macs(struct trace *trace)
         same_src = has_mac(&h, flow->src, src);
         same_dst = has_mac(&h, flow->dst, dst);
         rc = same_src < 0 || same_dst < 0 ? -1 : 0;
-        /* A source MAC with the group bit is no host's: the recorder wrote it. All MAC addresses
-         * are then replaced, so that one host has one address. */
+        /* A source MAC with the group bit is not the address of a host: the recorder wrote it. All
+         * MAC addresses are then replaced, so that one host has one address. */
         trace->macs_vary |= !same_src || (src[0] & 1) || (!same_dst && !(dst[0] & 1));
     }
     if (rc == 0 && trace->macs_vary)
@@ -319,8 +319,8 @@ static int add_packet(struct trace *trace, const struct captured_frame *frame, s
 }
 
 /*
- * Number of damaged packets up to which a capture without any correct ICRC keeps its ICRCs. If more
- * packets are damaged, a device before the capture point changed bytes that the ICRC covers
+ * In a capture without any correct ICRC, up to this number of packets are assumed to be damaged. If
+ * more ICRCs are wrong, a device before the capture point changed bytes that the ICRC covers
  * (flow/base/icrc_trust.h). The receivers then got correct packets, so all ICRCs are corrected.
  */
 #define DAMAGED_MAX 3u
@@ -347,7 +347,8 @@ static int fix_all_icrcs(struct trace *trace)
  */
 
 /* Largest increase of the identification between two packets of a flow that still shows their
- * order. The numbers in between belong to other flows of the same two hosts. */
+ * order. Packets of other flows between the same two hosts have the identifications between the
+ * two. */
 #define ID_STEP_MAX 4096
 
 /* Longest time between two packets whose identifications are compared, ns. */

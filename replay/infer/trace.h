@@ -2,8 +2,8 @@
 /*
  * Trace: the RoCE packets of one capture, kept in memory and sorted into flows. A flow is one
  * direction of a conversation, identified by the fields that every packet has: addresses,
- * encapsulation, destination QP and transport service. A packet does not contain its source QP, so
- * the packets of a flow do not show which flow is its reverse; connections.h pairs the flows.
+ * encapsulation, destination QP and transport service. The packets of a flow do not show which flow
+ * is its reverse, because a packet does not contain its source QP. connections.h pairs the flows.
  */
 #ifndef REPLAY_INFER_TRACE_H
 #define REPLAY_INFER_TRACE_H

@@ -13,7 +13,7 @@
 
 #define FIELD_DIFF_FORM "form"
 
-/* How the two values of a difference are stored. */
+/* Form in which the two values of a difference are stored. */
 enum field_form { FIELD_TEXT, FIELD_NUMBER, FIELD_HEX, FIELD_OPCODE, FIELD_SYNDROME, FIELD_BYTE };
 
 /* One difference: the recorded value, and the value of our RNIC. A number becomes text only in a

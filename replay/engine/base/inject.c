@@ -31,7 +31,8 @@ size_t inject_frame(const struct trace_packet *p, uint8_t *buf)
         memcpy(buf, p->data, p->cap_len);
         return p->cap_len;
     }
-    /* Our RNIC needs an Ethernet header. So copy the packet without its captured link header. */
+    /* Our RNIC needs an Ethernet header, so the packet is copied without its captured link
+     * header. */
     trace_parse(p, &pkt);
     len = p->cap_len - pkt.net_off;
     if (len + ROCE_ETH_LEN > ROCE_FRAME_MAX)

@@ -47,8 +47,8 @@ static enum cm_role sender_of(const struct cm_exchange *x, const struct trace_fl
 
     if (memcmp(x->addr[CM_ACTIVE], x->addr[CM_PASSIVE], 16) != 0)
         return memcmp(flow->src, x->addr[CM_ACTIVE], 16) == 0 ? CM_ACTIVE : CM_PASSIVE;
-    /* Both ends have the same address. Some kinds of messages come from one end only. For the
-     * others, the communication ids show the end. */
+    /* Both ends have the same address. Only the active end sends a REQ, RTU or SIDR REQ; the
+     * communication ids show the sender of most other messages. */
     if (msg->kind == ROCE_CM_REQ || msg->kind == ROCE_CM_RTU || msg->kind == ROCE_CM_SIDR_REQ)
         return CM_ACTIVE;
     if (msg->kind == ROCE_CM_REP || msg->kind == ROCE_CM_SIDR_REP)
@@ -158,7 +158,8 @@ static int split_after_rej(struct cm_exchanges *xs, struct cm_exchange **x, uint
                       request.req.local_comm_id, &request);
     if (!*x)
         return -1;
-    old = &xs->at[idx]; /* adding an exchange may have moved the array */
+    old = &xs->at[idx]; /* adding the new exchange may have moved the array, so get the pointer
+                         * again */
     for (size_t i = 0; i < old->cnt; i++) {
         if (i != req && (i <= rej || i <= req)) {
             old->pkt[kept++] = old->pkt[i];

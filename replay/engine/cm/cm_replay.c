@@ -7,7 +7,8 @@
 
 #define TIME_BASE UINT64_C(1000000000)
 
-/* Maximum number of timers that the replay lets expire to make our CM retransmit a message. */
+/* At most this number of timers of our CM expire before our CM must have retransmitted a
+ * message. */
 #define TIMERS_MAX 3u
 
 /* Maximum number of messages that our CM has sent and that no recorded message has matched yet. */
@@ -51,8 +52,8 @@ struct cm_replay_dev {
                                  * message `after` */
     size_t *after;              /* for each late message: index of the message of our end after
                                  * which the late message arrives */
-    bool seen[ROCE_CM_CNT];     /* for each kind: our end has sent such a message */
-    bool got[ROCE_CM_CNT];      /* for each kind: our end has received such a message */
+    bool seen[ROCE_CM_CNT];     /* for each kind of message: our end has sent one */
+    bool got[ROCE_CM_CNT];      /* for each kind of message: our end has received one */
     uint32_t last[ROCE_CM_CNT]; /* for each kind: index of the latest message of our end in the
                                  * exchange */
 };
@@ -124,9 +125,9 @@ static void find_lost(struct cm_replay_dev *dev)
             for (size_t k = i; k < j; k++)
                 if (!is_ours(dev, k) && answers_request(kind_of(dev, k), kind))
                     dev->lost[k] = 1;
-        /* An end that sends a DREQ has not received a DREQ of the peer before. So an earlier
-         * captured DREQ of the peer was lost, or the two DREQs crossed each other. They also
-         * crossed if our DREP to it overtook our DREQ in the network. */
+        /* An end that sends a DREQ has not received a DREQ of the peer before. So a DREQ of the
+         * peer that was captured earlier was lost, or crossed our DREQ. The two DREQs also crossed
+         * if our DREP to the peer's DREQ overtook our DREQ in the network. */
         if (kind != ROCE_CM_DREQ || i > 0)
             continue;
         for (size_t k = 0; k < j; k++)
@@ -262,7 +263,7 @@ static int deliver_mad(struct cm_replay_dev *dev, size_t i)
     msg.mad.tid = rebound(dev, msg.mad.tid);
     if (roce_cm_msg_build(&msg, mad, sizeof(mad)) != ROCE_MAD_SIZE)
         return 0;
-    /* The capture lacks the RTU, but the peer sends a DREQ, so it was connected. */
+    /* The capture lacks the RTU. The peer sends a DREQ, so the connection was established. */
     if (msg.kind == ROCE_CM_DREQ && dev->role == CM_PASSIVE && !dev->got[ROCE_CM_RTU] && dev->id)
         rnic_cm_comm_est(dev->id, dev->now);
     if (dev->id && dev->x->sidr && dev->role == CM_ACTIVE)
@@ -362,8 +363,9 @@ static void compare_field(const struct cm_replay_dev *dev, const struct roce_fie
     field_diff_add_num(d, field->name, FIELD_HEX, want, is);
 }
 
-/* Returns whether a REJ may have any value in a field: the additional information about its reason,
- * or a local communication ID that the passive end did not assign before it rejected the REQ. */
+/* Returns whether a field of a REJ is not compared, because any value is allowed: the additional
+ * information about its reason, or a local communication ID that the passive end did not assign
+ * before it rejected the REQ. */
 static bool is_free_in_rej(const struct cm_replay_dev *dev, const struct roce_cm_msg *want,
                            const struct roce_field *field, const uint8_t *recorded)
 {
@@ -400,9 +402,8 @@ static int report_message(struct cm_replay_dev *dev, uint32_t pkt, const struct 
 
 /* ---- One message of our end ------------------------------------------------------------------ */
 
-/* Returns whether our end retransmits its latest message of this kind because of the peer, not
- * because of a timer. The peer has then retransmitted a message to which this kind is the answer.
- */
+/* Returns whether our end retransmits its latest message of this kind because the peer
+ * retransmitted the message that it answers. Otherwise a timer causes the retransmission. */
 static bool asked_again(const struct cm_replay_dev *dev, size_t at, enum roce_cm kind)
 {
     for (size_t i = dev->last[kind] + 1; i < at; i++)

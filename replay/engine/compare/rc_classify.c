@@ -63,9 +63,9 @@ static bool counts_one_copy(const struct response_case *c)
 }
 
 /* Returns whether all differences of the direction are inconclusive, and the reason applies to this
- * response. If the reason is that it is unknown which copy of a request arrived, it does not apply
- * in three cases: only the opcode or the data differs, the response precedes the first
- * retransmission, or only the MSN differs and the request has one copy. */
+ * response. The reason "it is unknown which copy of a request arrived" does not apply in three
+ * cases: only the opcode or the data differs; the response precedes the first retransmission; or
+ * only the MSN differs, and one copy of the request was captured. */
 static bool is_doubted(const struct response_cmp *cmp, const struct response_case *c)
 {
     return cmp->inconclusive && !contradicts_msn(&cmp->dir->setup, c->event) &&
@@ -111,8 +111,8 @@ static bool key_was_used(const struct response_cmp *cmp, const struct request_pk
     for (uint32_t d = cmp->session->host[cmp->dir->host].first_dir;
          d != KEYMAP_NONE && searched <= KEY_USES_MAX; d = cmp->session->dir[d].next_of_host) {
         const struct inferred_setup *s = &cmp->session->dir[d].setup;
-        int64_t refused =
-            s->fatal_nak == EVENT_NONE ? INT64_MAX : s->event[s->fatal_nak].rel; /* its PSN */
+        /* relative PSN of the fatal NAK */
+        int64_t refused = s->fatal_nak == EVENT_NONE ? INT64_MAX : s->event[s->fatal_nak].rel;
 
         for (size_t i = 0; i < s->req_cnt && s->req[i].rel < refused; i++) {
             enum roce_kind kind = event_opcode(s, s->req[i].event)->kind;
@@ -157,8 +157,9 @@ static const struct pkt_event *latest_duplicate(const struct response_cmp *cmp)
                : NULL;
 }
 
-/* Returns whether the differences of a response depend on the requests that had arrived. Its data
- * does not, so our RNIC must have sent the same data with this PSN. */
+/* Returns whether the differences of a response may result from the arrival of requests in another
+ * order. The order does not change the data of a response, so our RNIC must have sent the same data
+ * with this PSN. */
 static bool depends_on_arrivals(const struct response_cmp *cmp, uint32_t event,
                                 const struct field_diffs *d)
 {
@@ -175,7 +176,8 @@ static bool depends_on_arrivals(const struct response_cmp *cmp, uint32_t event,
         if (k == sizeof(fields) / sizeof(fields[0]))
             return false;
     }
-    /* A sequence NAK of the request that our RNIC expects follows from the captured order. */
+    /* A sequence NAK for the request that our RNIC expects does not depend on arrivals: the
+     * captured order causes it. */
     return !event_is_fatal_nak(s, event) &&
            !(event_is_nak_code(s, event, ROCE_NAK_PSN_SEQ) &&
              s->event[event].rel == response_cmp_epsn(cmp)) &&
@@ -324,9 +326,8 @@ int classify_diff(struct response_cmp *cmp, uint32_t event, struct tx_response *
     if (event_executed_to(&cmp->dir->setup, event) > cmp->recorded_acked)
         cmp->recorded_acked = event_executed_to(&cmp->dir->setup, event);
     if (cmp->dir->setup.fatal_nak == event)
-        cmp->recorded_acked = cmp->dir->setup.event[event].rel; /* a fatal NAK responds to the
-                                                                 * request that it refuses, like an
-                                                                 * ACK */
+        /* Like an ACK, a fatal NAK answers the request with its PSN. */
+        cmp->recorded_acked = cmp->dir->setup.event[event].rel;
     if (ours)
         ours->matched = true;
     return 0;

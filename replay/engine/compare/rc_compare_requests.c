@@ -30,7 +30,7 @@ struct request_cmp {
     size_t completions; /* number of completions of our RNIC up to the current event */
     uint32_t go_back;   /* index into setup.event of the packet at which the recorded requester last
                          * went back to an earlier PSN, or EVENT_NONE */
-    size_t looked;      /* number of our requests that were already used to set `went_back` */
+    size_t looked;      /* number of our requests already examined to set `went_back` */
     int64_t next;       /* PSN after the latest examined request of our RNIC */
     int64_t went_back;  /* PSN to which our RNIC went back since event `go_back`, or INT64_MIN */
     bool shifted;       /* true: from here on, a known deviation of the requester shifts the PSNs of
@@ -75,9 +75,9 @@ static int report_or_excuse(struct request_cmp *cmp, uint32_t event, const struc
     return 0;
 }
 
-/* Reports a difference in a request. From event `unsure_from` (requester_run) on, counts the
- * difference as inconclusive: our RNIC may lack a response that the recorded requester received.
- * Returns 0, or -1 if out of memory. */
+/* Reports a difference in a request. From event requester_run.unsure_from on, the difference is
+ * inconclusive, because our RNIC may lack a response that the recorded requester received. Returns
+ * 0, or -1 if out of memory. */
 static int report_request_diff(struct request_cmp *cmp, uint32_t event, const struct field_diffs *d,
                                const char *reason)
 {
@@ -153,8 +153,8 @@ static const struct tx_request *find_like(const struct request_cmp *cmp, int64_t
 }
 
 /* Compares a recorded request with our request, in the fields that the specification prescribes.
- * `program` is true if a program on another host posted our request. For length 0 such a program
- * may choose any address and key (R085). */
+ * `program` is true if a program on another host posted our request. The program may choose any
+ * address and R_Key for length 0 (R085). */
 static void compare_request(const struct trace_packet *p, const struct tx_request *ours,
                             bool program, struct field_diffs *d)
 {
@@ -232,8 +232,8 @@ static int compare_go_back(struct request_cmp *cmp, uint32_t event, const struct
     if ((ours && (cmp->went_back == at->rel || cmp->went_back == INT64_MIN)) ||
         (cmp->went_back != INT64_MIN && cmp->went_back < at->rel && cmp->by_rule)) {
         cmp->res->go_backs++;
-        /* If our RNIC sent no such request, it lacks a response that the recorded requester
-         * received and the capture does not contain. */
+        /* Our RNIC sent no request with this PSN, because it lacks a response that the recorded
+         * requester received and the capture does not contain. */
         if (!ours && event < cmp->run->unsure_from)
             cmp->run->unsure_from = event;
     } else if (!ours) {
@@ -288,8 +288,8 @@ static bool has_payload_of(const struct request_cmp *cmp, uint32_t event, int64_
 }
 
 /* Returns whether a retransmission has the payload of the next message because the program reused
- * the buffer for the next message too early. If the requester only retransmits from a wrong PSN,
- * the function returns false. */
+ * the buffer too early for the next message. Returns false if the requester retransmits from a
+ * wrong PSN, which looks similar. */
 static bool reuses_buffer(const struct request_cmp *cmp, uint32_t event)
 {
     const struct inferred_setup *s = cmp->setup;
@@ -397,8 +397,8 @@ static bool restarted_read(const struct request_cmp *cmp, uint32_t event, struct
     return true;
 }
 
-/* Returns whether the requester may have sent request `event` before it received the RNR NAK `nak`,
- * which stops it. */
+/* Returns whether the requester may have sent request `event` before it received RNR NAK `nak`,
+ * which stops the requester. */
 static bool crosses(const struct inferred_setup *s, uint32_t nak, uint32_t event)
 {
     return event_is_syndrome(s, nak, ROCE_SYN_RNR) &&

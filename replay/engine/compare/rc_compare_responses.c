@@ -15,11 +15,11 @@
 #include "wire/codes.h"
 #include "infer/request_table.h"
 
-/* Maximum time between two responses that a responder sends directly one after the other, ns. If
- * the requester retransmits between them, by timer or because of a NAK, the time is longer. */
+/* Maximum time between two responses that a responder sends in direct sequence, ns. The time is
+ * longer if the requester retransmits between the two. */
 #define TRAIN_NS 1000000u
 
-/* Number of packets before and after an RNR NAK among which another RNR NAK is searched. */
+/* Another RNR NAK is searched among this number of packets before and after an RNR NAK. */
 #define RNR_NEAR 1024u
 
 /* ---- Comparing one response, by kind --------------------------------------------------------- */
@@ -37,8 +37,8 @@ static bool may_be_late(const struct response_cmp *cmp, uint32_t event,
     if (cmp->latest == EVENT_NONE)
         return true;
     latest = event_time(s, cmp->latest);
-    /* the response comes directly after the previous one in PSN order, or its MSN does not decrease
-     */
+    /* the response directly follows the previous one in PSN order, or its MSN is not lower than
+     * that of the previous one */
     if (late->event >= cmp->latest)
         return event_time(s, event) - cmp->prev_response_time <= TRAIN_NS ||
                (roce_opcode_has(roce_opcode(p->opcode), ROCE_HDR_AETH) &&
@@ -62,8 +62,8 @@ static bool answers_restart_at(const struct response_cmp *cmp, uint32_t event,
 
 /* `ours` is our response to a READ request that begins at this PSN. Returns whether the recorded
  * response instead continues the response to an earlier copy of the READ, whose start the capture
- * lacks. Then another response of our RNIC equals the recorded one, and a later recorded response
- * equals `ours`. */
+ * lacks. Two facts show this: another response of our RNIC equals the recorded one, and a later
+ * recorded response equals `ours`. */
 static bool continues_other(const struct response_cmp *cmp, uint32_t event,
                             const struct tx_response *ours)
 {
@@ -172,9 +172,9 @@ static int compare_exact(struct response_cmp *cmp, uint32_t event)
             cmp->res->read_msn += p->msn != ours->msn;
         return classify_diff(cmp, event, ours, &d, "");
     }
-    /* The capture has two copies of a response that our RNIC sent once. Either the network
-     * duplicated the response. Or the network duplicated the request after the capture point; the
-     * MSN of the second response then also counts the messages executed in between. */
+    /* The capture has two copies of a response that our RNIC sent once. There are two causes: the
+     * network duplicated the response, or it duplicated the request after the capture point. In the
+     * second case, the MSN of the second response also counts the messages executed in between. */
     used = rc_match_at(cmp, event, true, false, &other);
     if (used && used->matched && other.cnt == 1 && field_diff_find(&other, "aeth.msn") &&
         roce_opcode(p->opcode)->kind != ROCE_KIND_ACK && !rc_match_has_other_psn(cmp, event) &&
@@ -237,8 +237,8 @@ static bool msn_at(const struct response_cmp *cmp, int64_t rel, uint32_t *msn)
     return true;
 }
 
-/* Returns whether PSN `rel` belongs to a READ or an atomic, which are answered with data, not with
- * an ACK. An ACK may have this PSN only if a SEND or WRITE was retransmitted after that READ or
+/* Returns whether PSN `rel` belongs to a READ or an atomic. A responder answers these with data,
+ * not with an ACK. An ACK has this PSN only if a SEND or WRITE was retransmitted after the READ or
  * atomic. */
 static bool answered_by_data(const struct response_cmp *cmp, int64_t rel)
 {
@@ -279,8 +279,8 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
                              "the ACK covers a request that our RNIC has not executed");
     }
     /* An ACK that acknowledges nothing new is allowed: a responder may repeat its newest ACK to
-     * announce credits (9.7.7.2). Such an ACK may have the PSN of a READ whose data the responder
-     * already sent. Linux rxe sends it only for a duplicate SEND or WRITE. */
+     * announce credits (9.7.7.2). The repeated ACK may have the PSN of a READ whose data the
+     * responder already sent. Linux rxe repeats an ACK only for a duplicate SEND or WRITE. */
     if (!exact && answered_by_data(cmp, at->rel) &&
         (at->rel > cmp->recorded_acked || !may_repeat_ack(cmp, event))) {
         ours = rc_match_at(cmp, event, false, false, &d);
@@ -461,8 +461,8 @@ static int compare_response(struct response_cmp *cmp, uint32_t event)
 }
 
 /* Counts the responses that only our RNIC sent. A later response may acknowledge the request of an
- * ACK that the capture lacks. One ACK counts as not captured if no response acknowledges a request
- * that demands one. */
+ * ACK that the capture lacks. If no response acknowledges a request that demands an ACK, one ACK
+ * counts as not captured. */
 static void count_ours(struct response_cmp *cmp)
 {
     bool unanswered = cmp->ack_due > cmp->recorded_acked;
@@ -550,8 +550,9 @@ static int find_impossible(const struct response_comparison *all, const struct r
                              impossible);
 }
 
-/* Compares one direction: again if a first comparison finds a reason for all its differences, and
- * again if an execution explains all its responses. Returns 0, or -1 if out of memory. */
+/* Compares one direction up to three times. The second comparison follows if the first one finds a
+ * reason that makes all differences inconclusive; the third one, if an execution explains all
+ * responses (rc_execution.h). Returns 0, or -1 if out of memory. */
 static int compare_direction_again(struct response_comparison *all, struct session *session,
                                    uint32_t dir_idx)
 {

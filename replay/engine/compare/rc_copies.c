@@ -6,7 +6,8 @@
 #include "engine/reasons/rc_contradiction.h"
 #include "infer/request_table.h"
 
-/* Maximum number of events searched back from an ACK for the copies of its request. */
+/* The copies of the request of an ACK are searched among at most this number of events before the
+ * ACK. */
 #define COPIES_MAX 1024u
 
 bool copies_allow_ack_msn(const struct response_cmp *cmp, uint32_t event)
@@ -17,8 +18,8 @@ bool copies_allow_ack_msn(const struct response_cmp *cmp, uint32_t event)
     const struct request_pkt *acked = request_at(s, rel);
     unsigned duplicates = 0, acks = 0;
 
-    /* Without reordering, search only up to the acknowledged request. A duplicate before that
-     * request would be answered by an ACK of an earlier PSN. */
+    /* Without reordering, the search ends at the acknowledged request, because the ACK of a
+     * duplicate before that request has an earlier PSN. */
     for (uint32_t i = event; i-- > 0 && event - i <= COPIES_MAX &&
                              (cmp->all->reordered > 0 || !acked || i > acked->event);) {
         const struct request_pkt *e = request_at(s, s->event[i].rel);
@@ -41,8 +42,9 @@ bool copies_allow_ack_msn(const struct response_cmp *cmp, uint32_t event)
            roce_psn_diff(msn, roce_psn_of(response_cmp_msn(cmp))) <= 0;
 }
 
-/* Returns whether the responses near a response allow its MSN: the MSN of a responder never
- * decreases, and the network does not reorder. */
+/* Returns whether the MSN of a response is not lower than those of the responses before it, and not
+ * higher than those after it. The MSN of a responder never decreases, and the network does not
+ * reorder. */
 static bool fits_neighbours(const struct inferred_setup *s, uint32_t event)
 {
     roce_psn msn = roce_psn_of(event_packet(s, event)->msn);

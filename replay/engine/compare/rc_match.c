@@ -125,7 +125,7 @@ bool rc_match_has_other_psn(const struct response_cmp *cmp, uint32_t event)
         struct field_diffs d;
 
         if (a->matched || a->psn == p->psn || a->opcode != p->opcode || !same_class(p, a))
-            continue; /* more differs than the PSN, or the PSN is equal */
+            continue; /* skip a response that differs in more than the PSN, or has the same PSN */
         rc_match_fields(cmp, p, a, &d);
         if (d.cnt == 1 && field_diff_find(&d, "bth.psn") && !rc_match_comes_later(cmp, event, a))
             return true;

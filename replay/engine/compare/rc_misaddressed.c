@@ -29,7 +29,7 @@ static bool is_used_qp(const struct trace *trace, const struct trace_flow *flow)
 }
 
 /* Returns whether the headers and the padded payload of packet `p` are as long as those of our
- * response `a`. They are if only the opcode of the packet was altered. */
+ * response `a`, so that only the opcode of the packet may have been altered. */
 static bool has_length_of(const struct trace_packet *p, const struct tx_response *a)
 {
     return roce_opcode(p->opcode)->len + (p->payload_len + 3) / 4 * 4 ==
@@ -63,10 +63,10 @@ static struct tx_response *find_like(const struct response_comparison *all,
         field_diff_compare(p, a, dir->setup.read_first_msn, d);
         /* If our response is not matched with a recorded one, this packet may be its recorded form,
          * and further fields may differ. If our response is already matched, all other fields must
-         * be equal, and the packet must be the only one to its QP. Otherwise the QP belongs to
-         * another connection whose PSNs happen to be the same. A packet with the opcode of a
-         * request is a real request if it has AckReq, or if a response with its PSN was captured.
-         */
+         * be equal, and the packet must be the only one to its QP. If there are other packets, the
+         * QP belongs to another connection that has the same PSNs by chance. A packet with the
+         * opcode of a request is a real request if it has AckReq, or if a response with its PSN was
+         * captured. */
         if (field_diff_find(d, response ? "bth.dest_qp" : "bth.opcode") &&
             !(a->matched && d->cnt > 1) &&
             !(!response &&

@@ -27,8 +27,8 @@ struct dgram_receiver {
     uint32_t len;
     uint32_t used; /* number of bytes at the start of `buf` that may have a value other than FILL */
     struct rnic_mr *mr;
-    bool doubt; /* true: the results of this QP are not compared, because the host received a frame
-                 * that fault injection altered; see dgram_receivers_frame() */
+    bool doubt; /* true: the results of this QP are not compared for now, because the host received
+                 * a frame that fault injection altered (dgram_receivers_frame()) */
 };
 
 struct dgram_receivers {
@@ -93,8 +93,9 @@ static const char *qp_open(struct dgram_receiver *r, const struct dgram_stream *
                                 .pkey = s->pkey,
                                 .qkey = s->qkey,
                                 .path_mtu = s->mtu,
-                                .dest_qpn = 2, /* arbitrary QPN of the sender, because UC packets do
-                                                * not contain the source QPN */
+                                /* Arbitrary QPN of the sender: UC packets do not contain the QPN of
+                                 * their sender. */
+                                .dest_qpn = 2,
                                 .rq_psn = first->bth.psn};
     int rc = rnic_qp_new(r->host->pd, &init, &r->qp);
 
@@ -222,8 +223,8 @@ static void compare_bytes(const struct dgram_receiver *r, const struct roce_pkt 
 
 /* ---- One frame ------------------------------------------------------------------------------- */
 
-/* Memory that our RNIC must not change when it drops a packet: where it would store the next bytes
- * of the current message, or the first bytes of the packet. */
+/* Copy of the memory that our RNIC must not change when it drops a packet: the place of the next
+ * bytes of the current message, or of the first bytes of the packet. */
 struct guard {
     const uint8_t *at; /* NULL if the packet has no destination in memory */
     uint32_t len;
@@ -298,7 +299,8 @@ static int compare_arrival(struct dgram_receivers *rx, const struct arrival *a, 
     else if (d.cnt == 0 && guard.at && memcmp(guard.at, guard.before, guard.len) != 0)
         field_diff_add(&d, "data", "unchanged", "different bytes in memory");
     if (rnic_output(r->host->rnic, frame, sizeof(frame), now) > 0)
-        field_diff_add(&d, "answer", "none", "a packet"); /* no response is allowed (R162, R178) */
+        /* A UC or UD receiver must not respond (R162, R178). */
+        field_diff_add(&d, "answer", "none", "a packet");
     if (want.outcome == RX_COMPLETED || want.outcome == RX_WRITE_DONE) {
         s->messages++;
         s->bytes += s->svc == ROCE_SVC_UC ? r->delivery.off : pkt->payload_len;
@@ -368,7 +370,8 @@ static bool is_open(struct dgram_receivers *rx, const struct arrival *a, rnic_ti
     s->skip = r->host->failed;
     if (!s->skip && !r->qp) {
         if (a->damaged)
-            return false; /* a damaged packet cannot show the attributes that the QP needs */
+            return false; /* wait for an undamaged packet: only its fields show the attributes that
+                           * the QP needs */
         s->skip = open_receiver(rx, a->stream, a->parsed, now);
     }
     return !s->skip;

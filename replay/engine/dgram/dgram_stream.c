@@ -161,8 +161,8 @@ static const char *unplayable(const struct trace *trace, const struct dgram_stre
 }
 
 /* Limit of the packets that our senders send although the capture lacks them: ABSENT_PER_PACKET for
- * each captured packet of the stream, plus an equal share of ABSENT_FREE. So a few captured packets
- * with distant PSNs or large RETH lengths cannot cost much time. */
+ * each captured packet of the stream, plus an equal share of ABSENT_FREE. The limit bounds the time
+ * that a few captured packets with distant PSNs or large RETH lengths can cost. */
 #define ABSENT_PER_PACKET 16u
 #define ABSENT_FREE       8192u
 

@@ -67,9 +67,9 @@ static const char *requester_dev_open(struct requester_dev *dev)
                                 .window = UINT32_C(1) << 23, /* the largest window that R060
                                                               * allows */
                                 .any_credits = exceeds_credits(dev->run),
-                                /* Our RNIC must not give up where the recorded requester did not.
-                                 * It may count more retries in sequence, because the capture does
-                                 * not show which responses the requester received. */
+                                /* Our RNIC must not give up if the recorded requester did not. Our
+                                 * RNIC may count more consecutive retries, because the capture does
+                                 * not show which responses the recorded requester received. */
                                 .endless_retries = !s->timers.exhausted};
     struct rnic_qp_attr qp = {.state = RNIC_QPS_INIT,
                               .path_mtu = s->mtu,
@@ -347,8 +347,9 @@ static int fire_last_timers(struct requester_dev *dev)
 }
 
 /* Returns whether our RNIC must restart a READ at the PSN of a response to accept that response.
- * It must if the response begins inside a READ, at the PSN that our RNIC expects next. The recorded
- * requester restarted the READ at this PSN, but our RNIC at another one. */
+ * The result is true if the response begins inside a READ, at the PSN that our RNIC expects
+ * next: the recorded requester restarted the READ at this PSN, but our RNIC restarted it at
+ * another one. */
 static bool needs_restart(const struct requester_dev *dev)
 {
     const struct inferred_setup *s = dev->setup;

@@ -5,8 +5,9 @@
  * order. Keeps the packets and completions of the RNICs for the comparison.
  *
  * Virtual time is capture time, with one exception: a timer of our RNIC fires only when the
- * recorded requester retransmits and our RNIC has not yet done so. So a capture with any timeouts
- * can be replayed. `rocedrill check` reports whether a requester waited long enough.
+ * recorded requester retransmits and our RNIC has not yet done so. Therefore the timeouts of the
+ * recorded requester do not matter. `rocedrill check` reports whether a requester waited long
+ * enough.
  */
 #ifndef REPLAY_ENGINE_PLAY_RC_REQUESTER_H
 #define REPLAY_ENGINE_PLAY_RC_REQUESTER_H
@@ -128,9 +129,9 @@ struct rc_requester {
     size_t run_cnt;
 };
 
-/* Posts the work requests of all directions of a session and replays the responses. This does not
- * depend on rc_responder_play(). Returns 0, or -1 and sets *error. Call rc_requester_free() in both
- * cases. */
+/* Posts the work requests of all directions of a session and replays the responses. The call does
+ * not depend on rc_responder_play(). Returns 0, or -1 and sets *error. Call rc_requester_free() in
+ * both cases. */
 int rc_requester_play(struct rc_requester *requester, const struct session *session,
                       struct error *error);
 void rc_requester_free(struct rc_requester *requester);

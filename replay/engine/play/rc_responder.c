@@ -11,8 +11,8 @@
 #include "engine/play/rc_responder_dev.h"
 #include "infer/request_table.h"
 
-/* Maximum total bytes of kept payloads. The report needs the payload of each of our responses that
- * differs from all recorded payloads. */
+/* Maximum total bytes of kept payloads: the payloads of our responses that differ from all recorded
+ * payloads, which the report needs. */
 #define KEPT_MAX (UINT64_C(64) << 20)
 
 /* Request packet to replay, and its position in the order of the replay. */
@@ -75,8 +75,8 @@ static const uint8_t *find_payload(struct session *session, const struct dir_sta
     return keep_payload(session, pkt);
 }
 
-/* Returns the direction whose requester receives a frame of our RNIC. Usually this is direction
- * `dir_idx`, whose request our RNIC just received. If the timer of another QP caused the frame, it
+/* Returns the direction whose requester receives a frame of our RNIC. Usually it is direction
+ * `dir_idx`, whose request our RNIC received last; if the timer of another QP caused the frame, it
  * is the direction of that QP. */
 static struct dir_state *requester_dir(struct rc_responder_dev *dev, uint32_t dir_idx,
                                        uint32_t dest_qp)
@@ -149,8 +149,8 @@ static int note_executed(struct rc_responder_dev *dev, uint32_t dir_idx, uint32_
     write.va = e->va;
     write.len = e->len;
     write.data = roce_opcode_is_atomic(op) ? NULL : trace_payload(p);
-    /* The bytes are uncertain if the capture lacks them, or if a retransmission had other bytes:
-     * the recorded responder may have executed another copy than this one. */
+    /* The bytes are uncertain in two cases: the capture lacks them; or a retransmission had other
+     * bytes, so that the recorded responder may have executed either copy. */
     write.unknown = p->zero_filled || e->rewritten;
     region = shadow_find(memory, e->rkey);
     if (!region || !shadow_covers(region, e->va, e->len, 0))
@@ -168,8 +168,8 @@ static bool drain_timers(struct rc_responder_dev *dev, uint32_t dir_idx, rnic_ti
 {
     rnic_time at;
 
-    /* The limit ends the loop if a deadline does not advance. No device has 2^16 deadlines between
-     * two packets. */
+    /* The limit ends the loop if a fault of our RNIC keeps a deadline from advancing. No device has
+     * 2^16 deadlines between two packets. */
     for (unsigned i = 0;
          i < 1u << 16 && (at = rnic_deadline(dev->rnic)) <= until && at != RNIC_NEVER; i++) {
         rnic_expire(dev->rnic, at);
@@ -234,8 +234,9 @@ static int play_packet(struct rc_responder_dev *dev, const struct scheduled_pack
             return -1;
         dev->invalidated[region - memory->region] = 0;
     }
-    /* Our RNIC must refuse the request without help if a SEND has invalidated the R_Key, or if the
-     * region does not permit the access. Otherwise the replay must invalidate the R_Key first. */
+    /* If a SEND has invalidated the R_Key, or the region does not permit the access, our RNIC must
+     * refuse the request by itself. Otherwise the replay first invalidates the R_Key, as the
+     * recorded program did. */
     e = request_at(s, at->rel);
     taken = region && at->rkey_invalid && !dev->invalidated[region - memory->region] &&
             (!e || infer_setup_permits(s, e, region));
@@ -307,9 +308,9 @@ static void hold_packet(struct rc_responder_dev *dev, struct scheduled_packet *s
     dev->held_cnt++;
 }
 
-/* Replays the packets that no longer need to wait; if `all` is set, all waiting packets. At the end
- * of the trace, a packet still waits if our RNIC never executed the request for which it waits.
- * Returns 0, or -1 if out of memory. */
+/* Replays the packets that no longer need to wait; if `all` is set, all waiting packets. If our
+ * RNIC never executes the request for which a packet waits, the packet still waits at the end of
+ * the trace. Returns 0, or -1 if out of memory. */
 static int release_held(struct rc_responder_dev *dev, struct scheduled_packet *sched, rnic_time now,
                         bool all)
 {

@@ -8,8 +8,8 @@
 /* Number of later requests that first_value() examines to find the initial value of a counter. */
 #define COUNTER_AHEAD 4096
 
-/* Number of later packets searched for a retransmission of a READ request whose response is
- * incomplete. */
+/* If the response to a READ is incomplete, its retransmission is searched among this number of
+ * later packets. */
 #define COPY_AHEAD 1024
 
 struct responder_srq *rc_responder_app_srq(struct rc_responder_dev *dev,
@@ -87,7 +87,8 @@ int rc_responder_app_post_recv(struct rc_responder_dev *dev, struct rc_direction
 }
 
 /* Returns the initial value of a counter that only FETCH_ADDs change: the value that most responses
- * imply. So if a single response is wrong, only this response is reported. */
+ * imply. A single wrong response does not change this value, so only the wrong response is
+ * reported. */
 static uint64_t first_value(const struct inferred_setup *s, const struct request_pkt *e)
 {
     struct {
@@ -252,7 +253,7 @@ int rc_responder_app_set_memory(struct rc_responder_dev *dev, uint32_t dir_idx, 
             trace_parse(event_packet(s, e->first_response), &pkt);
             value = pkt.atomicacketh.orig;
         }
-        /* Atomics operate on 64-bit numbers in host byte order. */
+        /* Our RNIC stores the operand of an atomic as a 64-bit number in host byte order. */
         return shadow_observe(memory, region, va, (const uint8_t *)&value, 8, &reader);
     }
     return prepare_read(memory, region, s, event, &pkt.reth, &reader);

@@ -34,8 +34,8 @@ int rc_responder_app_set_memory(struct rc_responder_dev *dev, uint32_t dir_idx, 
                                 bool fresh);
 
 /* Records a byte written to the shadow memory in the session's memory log, and passes it to the
- * session's observer (struct session_watch). It is the `store` callback of struct shadow_reader;
- * `ctx` is the rc_responder_dev. Returns 0, or -1 if out of memory. */
+ * session's observer (struct session_watch). The function is the `store` callback of struct
+ * shadow_reader; `ctx` is the struct rc_responder_dev. Returns 0, or -1 if out of memory. */
 int rc_responder_app_store_byte(void *ctx, const struct shadow_region *region, uint64_t va,
                                 uint8_t byte, bool initial);
 

@@ -150,7 +150,7 @@ void classify_retransmissions(struct requester_run *a, uint32_t *first, uint32_t
                (pkt.op->kind == ROCE_KIND_READ ? roce_psn_cnt(pkt.reth.dma_len, s->mtu) : 1);
         for (int64_t k = idx + 1; k < next - s->first && k < w->end - s->first; k++)
             if (first[k] == EVENT_NONE)
-                first[k] = i; /* sets the other PSNs of a READ as well */
+                first[k] = i; /* set each PSN of the request, since a READ has several */
         last = i;
         answered = false;
     }

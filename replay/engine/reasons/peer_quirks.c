@@ -7,7 +7,7 @@
 #include "infer/request_table.h"
 
 /* Maximum number of events searched back from a NAK for the packet that caused the NAK. A requester
- * never has more packets in flight. */
+ * does not have more packets in flight. */
 #define FOLLOW_MAX 1024u
 
 static const struct trace_packet *recorded(const struct response_case *c)
@@ -301,8 +301,9 @@ static bool follows_refused_read(const struct inferred_setup *s, uint32_t event)
     return false;
 }
 
-/* Returns whether the MSN of a NAK is not the number of messages before the PSN of the NAK. The
- * responder then expects another request, or executed the request before. */
+/* Returns whether the MSN of a NAK is not the number of messages before the PSN of the NAK. In
+ * this case, the responder expects another request, or has already executed the request with
+ * this PSN. */
 static bool expects_other(const struct inferred_setup *s, uint32_t event)
 {
     return roce_psn_diff(roce_psn_of(event_packet(s, event)->msn),
@@ -396,8 +397,9 @@ static bool flush_icrc(const struct roce_pkt *pkt)
 
 /* ---- Quirks of UC messages ------------------------------------------------------------------- */
 
-/* Returns whether the peer's QP loses a message because a packet was lost before. The peer forgets
- * the opcode of the previous packet only when it discards a receive WQE. */
+/* Returns whether the peer's QP loses a message because a packet was lost before. After a loss, the
+ * peer still compares opcodes with that of the last packet before the loss, unless it discards a
+ * receive WQE. */
 static bool loses_after_loss(const struct delivery_case *c)
 {
     return c->write ? c->later : c->next;

@@ -3,7 +3,8 @@
  * Peer quirks: known deviations of an implementation from the specification (known_deviations.def
  * of rnic/flow), grouped in profiles, one for each implementation. The user or the manifest chooses
  * a profile. A difference that a quirk of this profile explains is reported with the id of the
- * quirk, and does not fail the replay. So captures of that implementation can be used as tests.
+ * quirk, and does not fail the replay. With a profile, captures of that implementation can be used
+ * as tests.
  */
 #ifndef REPLAY_ENGINE_REASONS_PEER_QUIRKS_H
 #define REPLAY_ENGINE_REASONS_PEER_QUIRKS_H
@@ -52,8 +53,9 @@ struct peer_quirk {
  * PEER_QUIRKS_AUTO if `name` is NULL or an implementation without a profile. */
 const char *peer_quirks_named(const char *name);
 
-/* Returns the profile whose quirks may explain a packet of a sender. This is `quirks`, except for
- * PEER_QUIRKS_AUTO: then NULL unless the sender was recognised as Linux rxe (`rxe`). */
+/* Returns the profile whose quirks may explain a packet of a sender. The result is `quirks`, with
+ * one exception: for PEER_QUIRKS_AUTO, it is NULL unless the sender was recognised as Linux rxe
+ * (`rxe`). */
 const char *peer_quirks_of_sender(const char *quirks, bool rxe);
 
 /* Returns the name of the implementation with this quirk, for example "linux-rxe-6.1". */

@@ -72,10 +72,11 @@ static bool has_other_request(const struct response_case *c, const struct reques
 }
 
 /* Returns whether the opcode of a response with data is impossible at its PSN, in one of three
- * ways. The request with this PSN has no data, or the response has the syndrome of a NAK. The
- * response is a Last or Only at a PSN that does not end the READ, or is no Last or Only at the PSN
- * that ends it. Only the opcode is wrong, because the response is no First or Only at the first PSN
- * of the READ; this is possible for the first captured request, which may be the tail of a READ. */
+ * ways. The response has the syndrome of a NAK, or the request with this PSN needs no data. Or the
+ * response is a Last or Only at a PSN that does not end the READ, or is not a Last or Only at the
+ * PSN that ends it. Or the response is not a First or Only at the first PSN of the READ, and
+ * differs from ours only in the opcode, or in opcode and MSN. The last case proves nothing for the
+ * first captured request, which may be the tail of a READ. */
 static bool has_wrong_place(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);

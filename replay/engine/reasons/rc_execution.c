@@ -7,8 +7,8 @@
 #include "infer/request_table.h"
 #include "wire/codes.h"
 
-/* If the network reorders responses and no identification shows their order, a response was sent
- * after those that were captured this many responses before it. */
+/* If the network reorders responses and no IPv4 identification shows their order, a response can
+ * overtake fewer than this number of responses. */
 #define ORDER_WINDOW 64u
 
 /* Packets before a response that may be copies of it. */
@@ -20,8 +20,8 @@
 
 #define NO_EXECUTION SIZE_MAX
 
-/* State of the responder: the lowest that the responses so far allow. Any higher number of executed
- * requests, up to `most`, is also possible. */
+/* State of the responder with the lowest number of executed requests that the responses so far
+ * allow. Each higher number, up to `most`, is also possible. */
 struct execution {
     const struct inferred_setup *s;
     const uint8_t *mark;
@@ -31,13 +31,15 @@ struct execution {
                       * the responder expects */
     bool naked;      /* the responder sent a sequence NAK for the expected request */
     bool over;       /* the responder sent a fatal NAK */
-    size_t most;     /* number of requests of which, and of all earlier ones, a copy was sent */
-    int64_t high;    /* highest relative PSN of a request sent so far */
+    size_t most; /* number of requests that the responder can have executed: a copy of each of them,
+                  * and of all earlier ones, was sent */
+    int64_t high; /* highest relative PSN of a request sent so far */
     uint32_t scanned;
     uint8_t *copies;             /* for each request packet: number of copies sent, 2 for more */
     uint8_t *responded;          /* for each request packet: a response contains its data */
     size_t unseen;               /* number of elements of setup.executed_unseen used */
-    size_t recent[ORDER_WINDOW]; /* if not `ordered`: numbers of the latest responses */
+    size_t recent[ORDER_WINDOW]; /* if not `ordered`: numbers of executed requests at the latest
+                                  * responses */
     uint32_t responses;
     uint32_t effort;
     uint32_t duplicates; /* number of copies of SENDs and WRITEs sent, except the first ones */
@@ -169,8 +171,9 @@ static uint32_t reads_over(struct execution *x, uint32_t event, const struct req
 {
     const struct inferred_setup *s = x->s;
     int64_t rel = s->event[event].rel, last = e->rel + e->cnt - 1;
-    int32_t more = 0, least = 0; /* ends of the READ minus requests that begin late, among the
-                                  * packets from here to `event`; and the minimum of it */
+    int32_t more = 0, least = 0; /* more: number of responses that end the READ, minus the requests
+                                  * that begin at the PSN of `event` or later, among the packets
+                                  * from here to `event`; least: minimum of `more` */
 
     if (!x->ordered || event - e->event > LOOK_BACK)
         return 0;

@@ -4,8 +4,7 @@
 #include "infer/request_table.h"
 #include "wire/codes.h"
 
-/* An MSN cannot count fewer messages than those captured. If it seems to count this many fewer, it
- * has wrapped. */
+/* An MSN is wrapped if it seems to count at least this many messages fewer than were captured. */
 #define MSN_WRAPPED 0x10000
 
 /* Reasons why a difference is inconclusive because a particular packet is missing: the request that
@@ -51,7 +50,7 @@ static bool has_refused(const struct response_case *c)
     uint32_t since = EVENT_NONE;
     size_t low = 0, high = c->dir->advance_cnt;
 
-    /* Find the last advance of our expected PSN before the response. */
+    /* Binary search for the last advance of our expected PSN before the response. */
     while (low < high) {
         size_t mid = low + (high - low) / 2;
 
@@ -88,8 +87,8 @@ static bool is_behind(const struct response_case *c)
 }
 
 /* Returns whether a sequence NAK has the PSN of a captured request that no earlier recorded
- * response shows as executed. In this situation, the request was lost behind the capture point, and
- * its retransmission was not captured. */
+ * response shows as executed. The explanation is that the request was lost behind the capture
+ * point, and its retransmission was not captured. */
 static bool naks_captured(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);

@@ -129,7 +129,8 @@ static bool first_was_overtaken(const struct response_case *c)
 }
 
 /* Returns whether the PSN of a response is before the first captured request, and its MSN counts no
- * later message. The network delayed it behind responses to later requests. */
+ * later message. The explanation is that the network delayed the response behind responses to later
+ * requests. */
 static bool answers_before_first(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);

@@ -9,8 +9,8 @@
 
 #include "infer/session.h"
 
-/* Maximum number of events searched around a response for its request. A requester never has more
- * packets in flight. */
+/* The request of a response is searched among at most this number of events before or after it. A
+ * requester does not have more packets in flight. */
 #define LOOK_BACK 1024u
 
 /* Recorded response that differs from our responses, and what the recorded responder and our

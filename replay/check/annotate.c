@@ -115,7 +115,7 @@ static bool next_spooled(struct annotator *a, struct roce_finding *f)
 static void copy_block(void *user, const uint8_t *block, uint32_t len, bool big)
 {
     (void)big;
-    /* the stream `out` remembers a write error; annotate_write() checks for errors at the end */
+    /* A write error stays set in the stream `out`; annotate_write() checks for it at the end. */
     (void)pcapng_writer_copy_block(user, block, len);
 }
 

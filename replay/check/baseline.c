@@ -44,13 +44,13 @@ struct recorded {
 /* Connection of the new capture and the same connection of the old one. */
 struct pair {
     const struct baseline_conn *conn[BASELINE_CNT];
-    double change; /* how much slower it is, percent; negative: faster */
+    double change; /* slowdown of the connection, percent; negative: it became faster */
 };
 
 struct baseline {
     double percent;
     struct recorded capture[BASELINE_CNT];
-    struct pair *pair; /* the slowest first */
+    struct pair *pair; /* sorted by `change`, the greatest slowdown first */
     size_t pair_cnt;
     bool failed; /* memory ran out */
 };
@@ -154,8 +154,8 @@ static double increase(double old, double new)
     return old > 0 && new > 0 ? (new - old) * 100 / old : 0;
 }
 
-/* Returns how much slower `new` is, percent: the decrease of the rate or the increase of the median
- * latency, whichever is worse. Negative: both are better. */
+/* Returns by how many percent `new` is slower than `old`: the decrease of the rate or the increase
+ * of the median latency, whichever is greater. A negative result means that both improved. */
 static double slower_by(const struct performance *old, const struct performance *new)
 {
     double rate = -increase(rate_of(old), rate_of(new));

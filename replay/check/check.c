@@ -21,8 +21,8 @@
 /* Limits of the JSON lines of a capture, which prevent a small capture from filling a disk:
  * JSON_ROOM bytes, plus JSON_RATIO for each captured byte of RoCE packets; and JSON_START bytes,
  * plus JSON_FRAME for each frame. Half of the room is reserved for violations and failed
- * connections. The length that a packet had on the wire does not count, because a hostile capture
- * can claim any length. */
+ * connections. The limit does not depend on the lengths of the packets on the wire, because a
+ * hostile capture can claim any length. */
 #define JSON_ROOM    (UINT64_C(64) << 20)
 #define JSON_RATIO   2u
 #define JSON_START   (UINT64_C(1) << 20)
@@ -43,8 +43,8 @@
 
 struct check;
 
-/* One thread and its part of the packets, which it judges. Aligned, because each thread writes its
- * own with each packet. */
+/* One thread and its part of the packets, which it judges. Aligned to separate cache lines, because
+ * each thread writes its struct with each packet. */
 struct judge {
     _Alignas(128) struct check *check;
     struct roce_flow *flow;
@@ -101,8 +101,8 @@ static void print_error(const struct check *check, const struct roce_finding *fi
             roce_finding_text(finding, buf, sizeof(buf)));
 }
 
-/* Returns whether a JSON line of about `cost` bytes is within the limits. Unimportant lines may use
- * only half of the room. */
+/* Returns whether a JSON line of about `cost` bytes is within the limits. Lines that are not
+ * important (no violation, no failure) may use only half of the limit. */
 static bool may_list(const struct judge *judge, uint32_t cost, bool important)
 {
     uint64_t room = JSON_ROOM + JSON_RATIO * judge->bytes;
@@ -384,7 +384,7 @@ static void judge_part(void *user, unsigned part, const struct frame_batch *fram
         atomic_store(&check->crowded, true);
 }
 
-/* Returns whether the parts may judge the next window. */
+/* Returns whether the parts may judge the next window of frames. */
 static bool look_at_window(void *user, const struct capture_reader *reader,
                            const struct frame_counts *counts, uint32_t frames)
 {
@@ -396,7 +396,8 @@ static bool look_at_window(void *user, const struct capture_reader *reader,
     return true;
 }
 
-/* Repeats what roce_flow_look() would have done for a packet that a part judged. */
+/* Calls roce_flow_look() for a packet that a part already judged, so that `flow` counts the ICRC of
+ * the packet. */
 static void note_judged(void *user, const struct parsed_frame *item)
 {
     struct check *check = user;
@@ -482,7 +483,8 @@ static int read_split(struct check *check, struct error *error)
         check->bytes = last.bytes;
     }
     check->judge[0].bytes = check->bytes;
-    check->judge[0].frame = check->report->frames; /* part 0 lists the connections still open */
+    /* Part 0 reports the connections that are still open at the last frame. */
+    check->judge[0].frame = check->report->frames;
     check->parts = 1;
     return rc;
 }
@@ -514,7 +516,8 @@ static int read_all(struct check *check, struct error *error)
     if (report->frames == 0)
         report->counts = (struct frame_counts){0};
     report->interrupted |= sigint_received();
-    /* From here on, SIGINT ends the program at once, because the remaining work is short. */
+    /* The default action of SIGINT is restored: it ends the program at once, because the remaining
+     * work is short. */
     stop_catching(check);
     return rc;
 }
@@ -640,8 +643,8 @@ int check_capture(const char *path, const struct check_options *options,
                   struct check_report *report, struct error *error)
 {
     struct check check = {.options = options, .report = report};
-    /* Error of the second pass. Not reported if the first pass failed, because the second pass
-     * fails at the same frame. */
+    /* Error of the second pass. It is not reported if the first pass failed, because both passes
+     * fail at the same frame. */
     struct error same;
     int rc;
 

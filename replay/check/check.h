@@ -55,8 +55,8 @@ struct check_options {
     bool progress;      /* show progress on standard error if that is a terminal */
     bool immediate;     /* print errors on standard error as soon as they are found */
     enum roce_profile profile;
-    /* Treat all devices as accepting packets in any order; if unset, the check recognises such
-     * devices itself. */
+    /* true: all devices are assumed to accept packets in any order. false: the packets show which
+     * devices do */
     bool any_order;
     const struct narrow *narrow; /* selected frames; NULL: all */
     FILE *json;                  /* file for the JSON lines of findings and connections, or NULL */

@@ -22,7 +22,8 @@ int check_json_conn(FILE *out, const char *file, const struct check_conn *conn, 
 int check_json_congestion(FILE *out, const char *file, const struct roce_cnp_episode *episode,
                           uint64_t *bytes);
 
-/* Writes an alias: findings with connection number `stream` belong to connection `is`. */
+/* Writes an alias: findings with connection number `stream` belong to connection `is`, because the
+ * two directions were paired after these findings. */
 int check_json_alias(FILE *out, const char *file, uint32_t stream, uint32_t is);
 
 int check_json_summary(FILE *out, const struct check_report *report, bool brief, int status);

@@ -115,7 +115,7 @@ static bool findings_fail(const struct check_report *r, enum fail_on fail_on, ui
     return false;
 }
 
-/* Returns whether the test case of a connection has a failure. */
+/* Returns whether the test case of a connection gets a <failure> element. */
 static bool conn_fails(const struct check_report *r, enum fail_on fail_on,
                        const struct roce_conn_summary *sum)
 {

@@ -65,8 +65,8 @@ struct check_report {
      * side that received ECN CE marks and sent no CNP. `notified`: number of connections with CNPs
      * whose rate did not fall (check_conn_notified()). `paused`: see check_conn_paused(). */
     uint64_t lossy, marked, notified, paused;
-    /* `troubled`: number of connections with problems. `worst`: the worst of them; its pointers are
-     * NULL. See headline.h. */
+    /* `troubled`: number of connections with problems. `worst`: summary of the worst of these
+     * connections; its pointers are NULL. headline.h defines the order. */
     uint64_t troubled;
     struct roce_conn_summary worst;
     /* Number of requests that the capture lacks although their ACKs were captured. */
@@ -95,8 +95,8 @@ void check_report_add(struct check_report *report, const struct roce_conn_summar
 void check_report_finish(struct check_report *report, const struct roce_flow *flow);
 
 /* Returns the verdict on a capture: VIOLATED if an ERROR finding is not a known deviation, SKIPPED
- * if the capture has no RoCE packet, otherwise HOLDS. A QP that failed within the rules does not
- * change the verdict. */
+ * if the capture has no RoCE packet, otherwise HOLDS. A QP that failed without a violation of a
+ * rule does not change the verdict. */
 enum check_verdict check_report_verdict(const struct check_report *report);
 
 /* Returns the number of findings that are known deviations. */

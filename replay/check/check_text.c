@@ -209,7 +209,7 @@ static void print_path(struct page *page, const struct roce_conn_summary *sum)
 /* ---- reasons of failed QPs ---------------------------------------------------------------------
  */
 
-/* Prints which programs are the two ends, if an address does not tell them apart. */
+/* Prints which programs are the two ends, if both ends have the same address. */
 static void print_programs(struct page *page, const struct check_conn *conn)
 {
     if (!conn->program[0][0] || !conn->program[1][0])
@@ -228,7 +228,8 @@ static void print_story(struct page *page, const struct check_conn *conn)
     FILE *out = page->out;
     struct history_event events[HISTORY_EVENTS];
     unsigned cnt = r->history ? event_history_of(r->history, sum->facts.conn_index, events) : 0;
-    /* The failure is older than all kept events, because the QPs were used for long after it. */
+    /* true: the failure is older than all kept events, because the QPs were used long after the
+     * failure */
     bool old = cnt && sum->facts.end_frame && sum->facts.end_frame < events[0].first_frame;
     char buf[LINE_LEN];
     struct strbuf t = strbuf_of(buf, sizeof(buf));

@@ -410,8 +410,8 @@ static void hint_access(struct strbuf *t, const struct roce_conn_summary *sum)
     }
 }
 
-/* Returns whether requests of `mine` of on average at least `len` bytes of payload
- * were acknowledged: then packets of `len` bytes reach the peer. */
+/* Returns whether packets with `len` bytes of payload are known to reach the peer of `mine`:
+ * acknowledged requests had on average at least this payload. */
 static bool large_arrive(const struct roce_endpoint_summary *mine, uint32_t len)
 {
     static const enum roce_oper opers[] = {ROCE_OPER_SEND, ROCE_OPER_WRITE};

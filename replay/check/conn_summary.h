@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Connection of a check: a copy of the last summary that rnic/flow gave of a connection, and
- * functions that describe the connection as text. The copy outlives the state of rnic/flow.
+ * Connection of a check: a copy of the latest summary of a connection from rnic/flow, and functions
+ * that describe the connection as text. The copy outlives the state of rnic/flow.
  */
 #ifndef REPLAY_CHECK_CONN_SUMMARY_H
 #define REPLAY_CHECK_CONN_SUMMARY_H

@@ -76,8 +76,8 @@ static void add_packet(struct first_pass *pass, const struct roce_flow *flow,
         pass->tid[pass->tid_cnt++] = packet->tid;
 }
 
-/* Adds the CM messages that have the transaction ID of a CM message of the connection. So the REQ
- * is added as well, although the connection had no number when the REQ was read. */
+/* Adds the CM messages that have the transaction ID of a CM message of the connection. This adds
+ * the REQ, too: the connection had no number yet when the REQ was read. */
 static void add_exchanges(struct first_pass *pass)
 {
     for (size_t i = 0; i < pass->cnt; i++)

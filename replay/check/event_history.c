@@ -10,8 +10,8 @@
 /* Number of slots, a power of two. With all slots in use, the table needs 47 MB. */
 #define PLACES 65536u
 
-/* Flags that separate events. A packet begins a new event if one of these flags differs from the
- * preceding packet. */
+/* Analysis flags that separate events. A packet begins a new event if one of these flags differs
+ * from that of the previous packet. */
 #define TELLING                                                                                    \
     (ROCE_AN_RETRANSMISSION | ROCE_AN_DUPLICATE_REQUEST | ROCE_AN_OUT_OF_ORDER | ROCE_AN_PSN_GAP | \
      ROCE_AN_DUPLICATE_ACK | ROCE_AN_DUPLICATE_RESPONSE | ROCE_AN_RNR_NAK | ROCE_AN_NAK |          \
@@ -80,8 +80,8 @@ void event_history_add(struct event_history *history, const struct roce_flow_in 
     e.wait_max = e.wait_min;
     if (roce_pkt_has(pkt, ROCE_HDR_AETH)) {
         e.msn = pkt->aeth.msn;
-        /* Ignore the syndrome of ACKs: it contains the credit count, which changes often, and must
-         * not begin a new event. */
+        /* The syndrome of an ACK contains the credit count, which changes often and must not begin
+         * a new event. So only other syndromes are compared. */
         if (roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK)
             e.syndrome = pkt->aeth.syndrome;
     }

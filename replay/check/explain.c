@@ -125,7 +125,8 @@ int explain_rule(FILE *out, const char *id)
         rule = find_by_number(upper);
         if (rule == ROCE_RULE_CNT)
             return -1;
-        if (strchr(upper, '-')) { /* the user wrote a wrong prefix; a number alone is allowed */
+        if (strchr(upper, '-')) { /* the user wrote a wrong prefix, so print the right id; a number
+                                   * without prefix is not wrong */
             fprintf(out, "There is no ");
             put_escaped(out, upper);
             fprintf(out, "; this number is %s:\n\n", roce_rule_info(rule)->id);

@@ -52,8 +52,8 @@ void finding_groups_add(struct finding_groups *groups, const struct roce_finding
 /* Sorts the groups after the last finding was added: by connection, then severity, then frame.
  * Groups of no connection or of several connections are last. Before sorting, replaces each
  * connection number by the final one. Unless `keep` is set, also merges the findings PAIR_UNKNOWN
- * of all connections into one group, because the capture is their common cause. No finding can be
- * added afterwards. */
+ * (directions that could not be paired) of all connections into one group, because they have a
+ * common cause in the capture. No finding can be added afterwards. */
 void finding_groups_sort(struct finding_groups *groups, const struct roce_flow *flow);
 
 /* Returns the first group of a connection. The groups of a connection are consecutive; *cnt

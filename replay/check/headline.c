@@ -74,7 +74,7 @@ static const char *end_text(enum roce_end end)
     }
 }
 
-/* Appends how many RNR NAKs `side` sent. */
+/* Appends the number of RNR NAKs that `side` sent. */
 static void add_unready(struct strbuf *t, const struct roce_endpoint_summary *side)
 {
     strbuf_add_addr(t, side->addr);

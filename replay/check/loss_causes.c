@@ -3,8 +3,8 @@
 
 #include <inttypes.h>
 
-/* Shortest average time from a sequence NAK to the go-back, ns, that has another cause than the
- * path: the requester is a busy software RNIC, or did not receive the NAK. */
+/* An average time from a sequence NAK to the go-back of at least this (ns) is too long for a path:
+ * the requester is a busy software RNIC, or did not receive the NAK. */
 #define SLOW_REACTION_NS UINT64_C(1000000)
 
 /* Losses on one side of the capture point are ignored if there are fewer than one in FEW of those
@@ -231,8 +231,8 @@ static void say_late(struct strbuf *t, const struct slow_direction *w)
     else
         strbuf_addf(t, "the ACK timeout expired %" PRIu64 "×",
                     slow_go_backs(w, ROCE_CAUSE_TIMEOUT));
-    if (!slow_is_spurious(w)) { /* otherwise look_spurious() appends the waits, together with those
-                                 * of spurious timeouts */
+    /* For spurious timeouts, look_spurious() appends the waits instead. */
+    if (!slow_is_spurious(w)) {
         strbuf_addf(t, ", %s ", slow_is_one_sided(w) ? "for" : "after");
         strbuf_add_durations(t, w->mine->timeout_min_ns, w->mine->timeout_max_ns);
     }

@@ -8,8 +8,8 @@
  * silences, which are not notable. */
 #define TIME_PERCENT    10u
 #define PACKETS_PERCENT 1u
-/* Silences of similar lengths look like ACK timeouts. They are notable even if this share of the
- * packets follows one. */
+/* Silences of similar lengths look like ACK timeouts, so they are notable even if they are more
+ * frequent: up to this percentage of the packets may follow one. */
 #define SIMILAR         2u /* the longest lasts at most 5/SIMILAR times as long as the shortest */
 #define SIMILAR_PERCENT 10u
 #define SIMILAR_PACKETS 100u /* a connection with fewer packets is not busy */

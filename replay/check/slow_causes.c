@@ -65,7 +65,7 @@ bool check_conn_slow(const struct roce_conn_summary *sum)
     struct slow_direction a = slow_direction_of(sum, 0), b = slow_direction_of(sum, 1);
 
     if (sum->facts.svc != ROCE_SVC_RC &&
-        /* With other services, the requester does not wait for lost packets. */
+        /* Only RC and XRC requesters wait for lost packets. */
         sum->facts.svc != ROCE_SVC_XRC)
         return false;
     return !check_conn_failed(sum) && !check_conn_stuck(sum) && (is_slow(&a) || is_slow(&b));

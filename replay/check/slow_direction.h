@@ -19,8 +19,7 @@ struct slow_direction {
     uint8_t timeout_code; /* agreed local ACK timeout of the requester */
     uint64_t ns;          /* duration of the connection, ns */
     uint64_t naks;        /* number of go-back-N retransmissions after a sequence NAK */
-    /* Number of packets that were lost before the capture point; retransmissions are not
-     * counted. */
+    /* Number of packets that were lost before the capture point, without lost retransmissions. */
     uint64_t gone;
     uint64_t setup_ns; /* time from the REQ of this side to a late REP, ns; otherwise 0 */
     /* Time for which the peer retransmitted its REP because the RTU of this side was late, ns;

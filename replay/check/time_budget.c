@@ -25,7 +25,8 @@ static const struct {
     [WAIT_SILENCE] = {ROCE_CAUSE_NONE, "silence", "new requests", "no new requests"},
 };
 
-/* Returns the index in `waits` of the words for wait `i` of a side. */
+/* Returns the index in `waits` of the name of wait `i`, which depends on what the side waited
+ * for. */
 static unsigned wait_words(const struct slow_direction *w, unsigned i)
 {
     return i == WAIT_TIMEOUT && slow_is_one_sided(w) ? WAIT_UNKNOWN : i;

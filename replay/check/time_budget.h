@@ -12,7 +12,8 @@
 /* Causes of a requester's waits, in the order of reports. */
 enum wait_cause {
     WAIT_RESPONSE, /* responses to requests that it sent once */
-    /* Each of the following waits ended with a retransmission. */
+    /* WAIT_TIMEOUT to WAIT_UNKNOWN: waits that ended with a retransmission, named after its
+     * cause. */
     WAIT_TIMEOUT,
     WAIT_SPURIOUS,
     WAIT_READ_GAP, /* READ responses that were lost, including losses that the requester detected by

@@ -113,8 +113,8 @@ static void align_clocks(struct two_points *all)
     for (uint32_t i = 0; i < all->index.cnt; i++) {
         const struct point_direction *back = reverse_of(all, i);
 
-        /* if the two captures have no common packet in this direction, the peer's packets show the
-         * order of the two points */
+        /* The two captures have no common packet in this direction. The opposite direction shows
+         * the order of the two points. */
         if (back && back->matched)
             all->dir[i].from_b = !all->dir[i].matched || all->dir[i].median < back->median;
         cnt = sort_differences(all, i, ns);
@@ -174,14 +174,14 @@ static uint64_t missed_of(const struct two_points *all, uint32_t dir, uint64_t l
     const uint64_t missed = d->losses[second].missed;
 
     if (d->cnt[second] == 0 && back && back->cnt[second] > 0)
-        return lost; /* the peer's packets passed the point, so only the capture of this direction
-                      * is missing */
+        return lost; /* packets of the opposite direction were captured there, so only the capture
+                      * of this direction is missing */
     return missed < lost ? missed : lost;
 }
 
 /* Marks the packets of a direction that reached the second point in another order than the first
- * point. Returns how many arrived late: a packet that passed the first point later reached the
- * second point before. */
+ * point. Returns how many packets arrived late: each was overtaken by a packet that passed the
+ * first point after it. */
 static uint64_t mark_disorder(const struct two_points *all, uint32_t dir)
 {
     const unsigned second = !all->dir[dir].from_b;
@@ -289,9 +289,8 @@ static struct point_result compare_direction(const struct two_points *all, uint3
             r.only_second++;
         else if (p->mate == NO_MATE)
             r.outside_first++;
-        r.behind += p->in_disorder || p->again ? 0 : p->naks; /* the receiver treats late packets as
-                                                               * lost, and drops the packets that
-                                                               * arrived before them */
+        /* Do not count NAKs for late packets, which the receiver treats as lost. */
+        r.behind += p->in_disorder || p->again ? 0 : p->naks;
     }
     return r;
 }

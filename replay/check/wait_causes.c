@@ -78,7 +78,7 @@ static void say_response_late(struct strbuf *t, const struct slow_direction *w)
     strbuf_addf(t, ", and retransmitted nothing before it");
 }
 
-/* Appends what to look for if the other side responds late. */
+/* Appends a hint where to search for the cause of late responses. */
 static void add_slow_host(struct strbuf *t, const struct slow_direction *w)
 {
     strbuf_addf(t, "find out why ");
@@ -97,9 +97,9 @@ const struct slow_cause slow_response_late = {
     "roce.analysis.ack_rtt >= 0.01 || roce.analysis.response_time >= 0.01",
     SLOW_BY_DELAY};
 
-/* Appends the averages for one RNR NAK. The time budget counts the wait after the previous packet.
- * This wait can be shorter than the wait after the NAK, because the requester may send more packets
- * before it obeys the NAK. */
+/* Appends the average advertised and observed wait for one RNR NAK. The time budget shows less: it
+ * counts from the latest packet before the retransmission, and the requester may send packets
+ * between the NAK and its wait. */
 static void add_waited(struct strbuf *t, const struct slow_direction *w)
 {
     uint64_t cnt = slow_go_backs(w, ROCE_CAUSE_RNR_NAK);
@@ -178,8 +178,7 @@ static void say_paged(struct strbuf *t, const struct slow_direction *w)
                 w->its->rnr_paged,
                 w->its->may_be_rxe ? ", or it is Linux Soft-RoCE and its transmit queue was full"
                                    : "");
-    if (!slow_is_unready(w)) /* if slow_is_unready() returns true, say_unready() has already
-                              * appended the waits */
+    if (!slow_is_unready(w)) /* say_unready() appends the waits if slow_is_unready() returns true */
         add_waited(t, w);
 }
 
@@ -243,7 +242,8 @@ static void look_spurious(struct strbuf *t, const struct slow_direction *w)
     strbuf_addf(t, " after the requests; the requester waited ");
     strbuf_add_durations(t, w->mine->timeout_min_ns, w->mine->timeout_max_ns);
     strbuf_addf(t, "\n       ");
-    if (!is_response_late(w)) { /* otherwise the host is named above */
+    /* If responses are late, an earlier clause has already named the host. */
+    if (!is_response_late(w)) {
         add_slow_host(t, w);
         strbuf_addf(t, "; ");
     }

@@ -11,9 +11,11 @@
 
 extern const struct slow_cause slow_setup_late, slow_rtu_late;
 extern const struct slow_cause slow_response_late; /* the requester retransmitted nothing */
-extern const struct slow_cause slow_spurious;      /* the requester retransmitted without need */
-extern const struct slow_cause slow_adaptive;      /* adaptive retransmission */
-extern const struct slow_cause slow_unready, slow_without_credit, slow_paged; /* of the responder */
+/* The requester retransmitted requests that the responder had received. */
+extern const struct slow_cause slow_spurious;
+extern const struct slow_cause slow_adaptive; /* adaptive retransmission */
+/* Causes in the responder: no receive WQE, no credit, on-demand paging. */
+extern const struct slow_cause slow_unready, slow_without_credit, slow_paged;
 extern const struct slow_cause slow_congested;
 
 #endif

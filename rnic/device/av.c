@@ -48,7 +48,7 @@ void rnic_av_resolve(struct rnic_av *av)
     if (av->hop_limit == 0)
         av->hop_limit = 64;
     if ((av->tclass & 3) == 3)
-        av->tclass ^= 1; /* CE becomes ECT(0), because only switches set CE (R005) */
+        av->tclass ^= 1; /* replace CE by ECT(0), because only switches set CE (R005) */
 }
 
 void rnic_av_envelope(const struct rnic *rnic, const struct rnic_av *av,
@@ -86,7 +86,7 @@ void rnic_av_envelope(const struct rnic *rnic, const struct rnic_av *av,
         memcpy(pkt->ip6.src, sgid, sizeof(pkt->ip6.src));
         memcpy(pkt->ip6.dst, av->dgid, sizeof(pkt->ip6.dst));
         break;
-    default: /* RoCEv1, the third and last value of rnic_gid_encap() */
+    default: /* RoCEv1: rnic_gid_encap() returns no other value */
         pkt->grh.tclass = av->tclass;
         pkt->grh.flow = av->flow;
         pkt->grh.hop = av->hop_limit;

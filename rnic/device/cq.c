@@ -76,8 +76,8 @@ static bool moderation_delays(const struct rnic_cq *cq)
     return cq->event_period != 0 && cq->held < cq->event_cnt;
 }
 
-/* Raises a notification if the user requested one (R201, C11-32), or delays it as the moderation
- * requires. A completion with an error counts as solicited. */
+/* Raises the notification that the user requested (R201, C11-32), or delays the notification if the
+ * CQ is moderated. A completion with an error counts as solicited. */
 static void notify(struct rnic_cq *cq, const struct rnic_wc *wc)
 {
     if (cq->armed == RNIC_CQ_SOLICITED && !wc->solicited && !RNIC_FAULT(SOLICITED_ALL) &&
@@ -186,8 +186,8 @@ void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only)
     if (!solicited_only)
         cq->armed = RNIC_CQ_NEXT;
     else if (cq->armed == RNIC_CQ_IDLE)
-        cq->armed = RNIC_CQ_SOLICITED; /* do not replace an earlier request for any completion by
-                                        * one for solicited completions (C11-31) */
+        cq->armed = RNIC_CQ_SOLICITED; /* an earlier request for the next completion of any kind
+                                        * stays in effect (C11-31) */
 }
 
 int rnic_cq_moderate(struct rnic_cq *cq, uint32_t cnt, rnic_time period)

@@ -29,9 +29,9 @@ static enum rnic_mem check(const struct rnic_grant *grant, const struct rnic_pd 
     return RNIC_MEM_OK;
 }
 
-/* Returns true if the memory is still mapped in the process. Does not check a range of more than
- * two pages: it belongs to a READ request, and each response packet of the READ is checked when it
- * is sent. */
+/* Returns true if the memory is still mapped in the process. Returns true for a range of more than
+ * two pages, which only a READ request has: each response packet of the READ is checked when it is
+ * sent. */
 static bool there(const struct rnic *rnic, const uint8_t *addr, uint64_t len, unsigned access)
 {
     const unsigned writes =
@@ -50,12 +50,12 @@ enum rnic_mem rnic_key_translate(const struct rnic_pd *pd, const struct rnic_qp 
     if (mem != RNIC_MEM_OK)
         return mem;
     if (RNIC_FAULT(ACCESS_RANGE) && len <= grant->len)
-        va = grant->iova; /* injected fault: accesses other bytes of this process */
+        va = grant->iova; /* fault injection: access to other bytes of this process */
     /* Compare by subtraction, because a sum could exceed 2^64 (R084). */
     if (va < grant->iova || va - grant->iova > grant->len || len > grant->len - (va - grant->iova))
         return RNIC_MEM_RANGE;
-    /* integers, because arithmetic on a NULL pointer is undefined, and a region of the whole
-     * address space starts at NULL */
+    /* The addition uses integers: a region of the whole address space starts at NULL, and
+     * arithmetic on a NULL pointer is undefined. */
     *out = (uint8_t *)((uintptr_t)grant->addr + (va - grant->iova));
     return there(pd->rnic, *out, len, access) ? RNIC_MEM_OK : RNIC_MEM_GONE;
 }

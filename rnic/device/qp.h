@@ -20,9 +20,9 @@
 #include "wire/header_template.h"
 
 /*
- * A QP. Members are sorted by use, because with 100,000 QPs no QP is in a cache. The first cache
- * lines of 64 bytes contain the members that every packet and request needs. Members for READs,
- * atomics and modify are at the end.
+ * A QP. Members are sorted by use, because with 100,000 QPs the QP of a packet is rarely in a
+ * cache. The first cache lines of 64 bytes contain the members that every packet and request needs.
+ * Members for READs, atomics and modify are at the end.
  */
 struct rnic_qp {
     /* Cache line 0: members that every packet needs. */
@@ -40,8 +40,8 @@ struct rnic_qp {
     bool drained; /* SQD: the event "send queue drained" was raised, or was not requested (R191) */
     bool turn;   /* the requester and the responder send in turn: true if the requester had priority
                   * for the last packet */
-    bool passed; /* true: a WRITE was sent before the pending ACK, so that no other request may
-                  * be sent before this ACK */
+    bool passed; /* true: a WRITE was sent before the pending ACK, so the ACK must be sent before
+                  * any other request */
     bool ack_delayed; /* true: the QP's ACK is delayed, and the link `ready` is in the list
                        * rnic.delayed_ack */
     bool credits;     /* ACKs of the QP report the number of receive WQEs (R106) */
@@ -77,8 +77,8 @@ struct rnic_qp {
 
 /*
  * Prefetches the cache lines of a QP that a packet needs: those of the requester for a response,
- * those of the responder for a request. With many QPs these lines are in no cache. To fetch all of
- * them at once takes little longer than to fetch one (tests/bench/bench_transport).
+ * those of the responder for a request. With many QPs, these lines are not in a cache. Fetching all
+ * of them at once takes little longer than fetching one (tests/bench/bench_transport).
  */
 static inline void rnic_qp_prefetch_lines(const void *from, const void *to)
 {

@@ -77,8 +77,8 @@ void rnic_qp_settle(struct rnic_qp *qp)
 }
 
 /* Updates the device after a change of the responder only. Unless the responder failed or used an
- * SRQ, the only possible change is a new response to send. So the function usually does not access
- * the requester's cache lines, which are in no cache if there are many QPs. */
+ * SRQ, the only possible change is a new response to send. The function then does not access the
+ * requester's members, which are not in a cache if there are many QPs. */
 static void settle_responder(struct rnic_qp *qp, enum rnic_qp_state before)
 {
     if (qp->state != before || qp->cq_lost || srq_of(qp))
@@ -212,8 +212,8 @@ static void input_request(struct rnic_qp *qp, const struct roce_pkt *pkt)
 {
     enum rnic_qp_state state = qp->state;
 
-    if (qp->ack_delayed) /* a later ACK replaces the delayed one, and again one WRITE may be sent
-                          * ahead of it */
+    if (qp->ack_delayed) /* A later ACK replaces the delayed one, and again one WRITE may be sent
+                          * before this ACK. */
         qp->passed = false;
     if (qp->service->svc == ROCE_SVC_UC)
         rnic_uc_input(&qp->resp, pkt);
@@ -231,7 +231,8 @@ void rnic_qp_input(struct rnic_qp *qp, const struct roce_pkt *pkt, rnic_time now
         return;
     }
     if (qp->state == RNIC_QPS_RTR && !qp->comm_est && !RNIC_FAULT(ESTABLISHED_LOST)) {
-        qp->comm_est = true; /* first packet after RTR: communication established (R055) */
+        qp->comm_est = true; /* the first packet after the transition to RTR establishes the
+                              * communication (R055) */
         rnic_event_put(events, RNIC_EVENT_COMM_EST, qp, NULL);
     }
     if (!roce_opcode_is_response(pkt->op)) {
@@ -255,8 +256,8 @@ void rnic_qp_expire(struct rnic_qp *qp, rnic_time now)
     rnic_qp_settle(qp);
 }
 
-/* Builds the next packet. Requests and responses alternate, so that neither a long WRITE delays the
- * responses nor a long READ the requests. */
+/* Builds the next packet. Requests and responses alternate: a long WRITE does not delay the
+ * responses, and a long READ does not delay the requests. */
 static bool next_packet(struct rnic_qp *qp, struct roce_pkt *pkt, rnic_time now)
 {
     qp->turn = !qp->turn;

@@ -124,7 +124,7 @@ void rnic_qp_enter_err(struct rnic_qp *qp)
     rnic_requester_flush(&qp->req);
     if (!RNIC_FAULT(FLUSH_RECV))
         rnic_responder_flush(&qp->resp);
-    /* the QP uses no WQE of the SRQ any more (o11-5.2.5, R195) */
+    /* The QP no longer uses a WQE of the SRQ: raise "last WQE reached" (o11-5.2.5, R195). */
     if (entered && qp->srq && !RNIC_FAULT(LAST_WQE_LOST))
         rnic_event_put(&qp->pd->rnic->events, RNIC_EVENT_QP_LAST_WQE_REACHED, qp, NULL);
 }
@@ -173,7 +173,7 @@ static void enter(struct rnic_qp *qp, enum rnic_qp_state state, bool tell_draine
         if (qp->state != RNIC_QPS_SQD)
             qp->drained = !tell_drained;
         break;
-    case RNIC_QPS_SQE: break; /* no transition enters SQE */
+    case RNIC_QPS_SQE: break; /* modify-QP cannot enter SQE */
     case RNIC_QPS_ERR:
         rnic_responder_stop(&qp->resp);
         rnic_qp_enter_err(qp);

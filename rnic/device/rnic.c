@@ -69,7 +69,8 @@ void rnic_del(struct rnic *rnic)
         rnic_steer_del(RNIC_LIST_OF(rnic->steers.next, struct rnic_steer, link));
     while (!rnic_list_empty(&rnic->ahs))
         rnic_ah_del(RNIC_LIST_OF(rnic->ahs.next, struct rnic_ah, link));
-    /* windows first, because bound 2A windows prevent the destruction of a QP (R213) */
+    /* Windows are destroyed first, because bound 2A windows prevent the destruction of a QP
+     * (R213). */
     while (!rnic_list_empty(&rnic->mws))
         rnic_mw_del(RNIC_LIST_OF(rnic->mws.next, struct rnic_mw, link));
     while (!rnic_list_empty(&rnic->qps))
@@ -243,7 +244,8 @@ void rnic_input(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_time n
     now = rnic_clock(rnic, now);
     if (!form_valid(rnic, &pkt, frame, len))
         return;
-    qp = fetch_qp(rnic, &pkt); /* the QP is prefetched while the CRC is computed */
+    /* Prefetch the QP now: the fetch proceeds while the CRC is computed. */
+    qp = fetch_qp(rnic, &pkt);
     if (roce_pkt_icrc_check(&pkt, NULL) == ROCE_ICRC_GOOD || RNIC_FAULT(ICRC_ANY))
         input_packet(rnic, &pkt, qp, now); /* the ICRC is checked first (R023) */
     else
@@ -306,8 +308,8 @@ static void loop_multicast(struct rnic *rnic, const uint8_t *frame, size_t len, 
         deliver(rnic, group, &pkt, now);
 }
 
-/* Sends one packet of the first ready QP, which then moves to the end of the list. So no QP waits
- * until another QP has sent all its READ responses (R251). */
+/* Sends one packet of the first ready QP, which then moves to the end of the list. Therefore a QP
+ * with many READ responses does not make another QP wait until all are sent (R251). */
 size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now)
 {
     if (cap < ROCE_FRAME_MAX)
@@ -326,7 +328,7 @@ size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now)
         int len = 0;
 
         rnic_list_del(&qp->ready);
-        /* prefetches the next QP, because with many QPs it is in no cache */
+        /* Prefetch the next ready QP, which is not in a cache if there are many QPs. */
         __builtin_prefetch(rnic->ready.next);
         if (rnic_delayed_ack_take(&rnic->delayed_ack, qp))
             continue;

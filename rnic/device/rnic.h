@@ -135,11 +135,11 @@ struct rnic_attr {
     uint64_t seed;
     bool unpredictable;
     /* Returns true if bytes of a region are still mapped so that they can be read or, with `write`,
-     * written. NULL: this is not checked. Called after all other checks for each piece of memory
-     * that a packet accesses. */
+     * written. NULL: the device does not check this. Called after all other checks for each piece
+     * of memory that a packet accesses. */
     bool (*there)(const void *addr, size_t len, bool write);
-    /* Sends frames with the ICRC 0, for a wire on which no receiver checks the ICRC. To compute the
-     * ICRC of a long packet costs more time than all other work. */
+    /* Sends frames with the ICRC 0, for a wire on which no receiver checks the ICRC. Computing the
+     * ICRC of a long packet takes more time than all other work on the packet. */
     bool no_icrc;
     bool mw_2a; /* true: type 2 windows are 2A; false: 2B. A device supports one kind (o10-37.2.31)
                  */

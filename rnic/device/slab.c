@@ -152,7 +152,7 @@ void rnic_slab_put(struct rnic_slab *slab, void *block, size_t size)
     if (!block)
         return;
     cls = find_class(slab, whole_lines(size));
-    assert(cls); /* the size class exists, because the block was allocated from it */
+    assert(cls); /* rnic_slab_get() created this class when it returned the block */
     free_block->next = cls->free;
     cls->free = free_block;
 }

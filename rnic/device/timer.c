@@ -50,8 +50,8 @@ void rnic_timer_set(struct rnic_timers *timers, struct rnic_timer *timer, enum r
 
     assert(cls < RNIC_TIMER_CLASSES); /* a timer code has 5 bits */
     if (deadline == RNIC_NEVER || (!rnic_list_empty(&timer->link) && timer->cls == cls)) {
-        if (timer->deadline != deadline) /* avoids a write to memory: most QPs only receive, and
-                                          * their cache line is then not modified */
+        if (timer->deadline != deadline) /* Do not write an unchanged value: most QPs only receive,
+                                          * and their cache line then stays unmodified. */
             timer->deadline = deadline;
         return;
     }

@@ -28,7 +28,7 @@ struct lane {
     struct impair impair;
     enum impair_side side;
     struct delay_line line;
-    struct queued_frame *due; /* frames whose delay has ended, oldest first */
+    struct queued_frame *due; /* due frames: frames whose delay has ended, oldest first */
     struct queued_frame **due_end;
     unsigned cnt; /* number of frames in `line` and `due` */
 };
@@ -201,7 +201,7 @@ static void on_received(void *user, const struct rnic_frame *frame)
 {
     struct impair_port *port = user;
 
-    /* if the queue is full, the frame is dropped, as if the receive ring were full */
+    /* If the lane is full, the frame is dropped, as by a NIC whose receive ring is full. */
     if (lane_room(port, &port->in) > 0)
         impair_frame(port, &port->in, frame);
     else
@@ -347,7 +347,8 @@ void rnic_impair_port_count(struct rnic_port *front, const char *path)
 
     if (tally_open(&port->tally, path) != 0)
         return;
-    /* Only the mapping is needed. A program may close all its descriptors. */
+    /* The port uses only the mapping of the tally. It closes the descriptor, because the program
+     * may close all descriptors anyway. */
     close(port->tally.fd);
     port->tally.fd = -1;
 }

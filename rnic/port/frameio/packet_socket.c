@@ -91,8 +91,8 @@ int packet_socket_open(struct packet_socket *side, const char *name, size_t ring
     return 0;
 }
 
-/* Replaces the filter with setsockopt(), because pcap_setfilter() discards the frames that wait in
- * the socket. The kernel replaces one filter by the other without losing frames. */
+/* Replaces the filter with setsockopt(), which loses no frames. pcap_setfilter() discards the
+ * frames that wait in the socket. */
 int packet_socket_attach(struct packet_socket *side, const char *expression)
 {
     struct bpf_program program;

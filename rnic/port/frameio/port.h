@@ -84,7 +84,7 @@ struct rnic_port_ops {
      * read, or a negative errno if the port will never receive again. An impairing port can call
      * `fn` more or less often than the returned number. */
     int (*recv)(struct rnic_port *port, unsigned max, rnic_frame_fn *fn, void *user, uint64_t now);
-    /* Sends frames in order and returns how many are finished. A number below `cnt` means that the
+    /* Sends frames in order and returns how many are finished. A result below `cnt` means that the
      * send queue is full. The caller then retries with the remaining frames when a descriptor of
      * fds() is ready or deadline() has come. Frames that can never be sent are counted as errors
      * and as finished. Returns 0 only if the queue is full. */
@@ -96,16 +96,16 @@ struct rnic_port_ops {
      * number. */
     unsigned (*fds)(const struct rnic_port *port, struct pollfd *fds);
     /* Requests (`on`) that a received frame makes a descriptor of fds() ready. Returns false if a
-     * frame already waits, so that the caller must not wait. NULL: received frames always make a
-     * descriptor ready. */
+     * frame already waits, so that the caller must not wait. The callback may be NULL: received
+     * frames then always make a descriptor ready. */
     bool (*arm)(struct rnic_port *port, bool on);
     /* Adds the counters of this port to *out. */
     void (*stats)(struct rnic_port *port, struct rnic_port_stats *out);
     /* Writes buffered data at the end of a batch. May be NULL. */
     void (*flush)(struct rnic_port *port);
     void (*close)(struct rnic_port *port); /* closes this port and the ports that it owns */
-    /* Closes the descriptors in a child of fork(), where they are copies of the parent's.
-     * Everything else stays as it is. Afterwards the caller must not call any other function of the
+    /* Closes the descriptors in a child of fork(), where they are copies of the parent's. Does not
+     * change or free anything else. Afterwards the caller must not call any other function of the
      * port. */
     void (*drop)(struct rnic_port *port);
 };

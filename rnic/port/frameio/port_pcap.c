@@ -18,10 +18,11 @@
 #define BATCH 64u
 /* retry interval after ENOBUFS, ns: the queue of a real interface has drained a little by then */
 #define RETRY_NS 20000u
-/* interval at which the port also reads its other socket while the socket that received frames last
- * receives none, ns */
+/* Interval (ns) at which the port also reads its other socket, while the socket that received
+ * frames last receives none. */
 #define OTHER_IDLE_NS 3000u
-/* interval at which the port also reads its other socket while frames arrive on one socket, ns */
+/* Interval (ns) at which the port also reads its other socket, while frames arrive on one
+ * socket. */
 #define OTHER_BUSY_NS 20000u
 /* Time after which the port drops a frame whose send always fails with ENOBUFS, ns. Links drain
  * some frames in microseconds. A veth returns ENOBUFS for every frame longer than its peer's MTU
@@ -40,7 +41,7 @@ struct pcap_port {
     struct packet_socket side[SIDES]; /* sockets of the port; a port on the loopback itself uses
                                        * only HOST */
     enum which busy;                  /* socket that received frames last */
-    uint64_t both_at;                 /* time when both sockets were last read */
+    uint64_t both_at;                 /* time when the port last read both sockets, ns */
     enum which full;                  /* socket whose send queue is full; SIDES: none */
     bool half; /* the next multicast frame was already sent on the loopback, but not yet on the link
                 */
@@ -214,7 +215,8 @@ static int pcap_port_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *f
 
     if (self->side[LINK].dead || self->side[HOST].dead)
         reopen(self, now);
-    if (now <= self->both_at || /* true if the caller's clock does not advance */
+    if (now <= self->both_at || /* the clock of a caller may stand still: do not read the other
+                                 * socket again */
         now - self->both_at > (taken > 0 ? OTHER_BUSY_NS : OTHER_IDLE_NS) ||
         self->side[self->busy].dead) {
         int more = read_socket(self, other, max, fn, user);
@@ -292,8 +294,8 @@ static unsigned push(struct pcap_port *self, enum which which, struct rnic_frame
 {
     struct packet_socket *side = &self->side[which];
     unsigned done = 0;
-    bool asked = false; /* this call has read and cleared the stored error of the socket (SO_ERROR),
-                         * so a further error is new */
+    bool asked = false; /* true: this call has read and cleared the stored error of the socket
+                         * (SO_ERROR), so the next error is new */
 
     if (!packet_socket_works(side)) {
         self->stats.tx_link_down += cnt;
@@ -336,8 +338,8 @@ static unsigned push(struct pcap_port *self, enum which which, struct rnic_frame
             break;
         case EMSGSIZE: self->stats.tx_too_long++; break;
         case ENETDOWN:
-            /* The socket may have stored an old error while the link was down. The kernel reports
-             * such an error once, so read it and send again. */
+            /* The error may be an old one that the socket stored while the link was down. The
+             * kernel reports a stored error once: read it, and send again. */
             if (!asked) {
                 int before;
                 socklen_t size = sizeof(before);
@@ -472,9 +474,9 @@ static void pcap_port_drop(struct rnic_port *port)
 
 /* ---- opening the port ------------------------------------------------------------------------ */
 
-/* Opens a new handle for each failed one, with the previous filter and groups. An epoll set may
- * still contain the old descriptor. So the new handle is opened before the old one is closed, and
- * gets another descriptor number. */
+/* Opens a new handle for each failed one, with the previous filter and groups. Opens the new handle
+ * before it closes the old one, so that the new descriptor has another number: an epoll set may
+ * still contain the old descriptor. */
 static void reopen(struct pcap_port *self, uint64_t now)
 {
     for (int which = LINK; which < SIDES; which++) {
@@ -553,8 +555,8 @@ int rnic_port_pcap_open(const struct rnic_iface *iface, size_t ring, struct rnic
     if (!error)
         error = packet_socket_open(&self->side[iface->loopback ? HOST : LINK], iface->name, ring,
                                    snaplen, why);
-    /* Without a loopback that is up, the port cannot reach local processes, but the link still
-     * works. */
+    /* If there is no loopback, or it is down, the port uses the link only and cannot reach local
+     * processes. */
     lo = iface->loopback ? iface : rnic_iface_loopback(list, cnt);
     if (lo)
         memcpy(self->loopback, lo->name, sizeof(self->loopback));

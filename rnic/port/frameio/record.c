@@ -22,8 +22,8 @@
 
 #define BUFFER (1024u * 1024)
 
-/* Time between two checks whether rnic-run still exists, and time between two checks whether it
- * has read enough, ns. */
+/* Time between two checks, ns: whether rnic-run still exists, and whether it has read enough of the
+ * recording. */
 #define ALIVE_NS UINT64_C(100000000)
 #define ROOM_NS  UINT64_C(1000000)
 
@@ -66,8 +66,8 @@ static uint64_t record_time(const struct record *record)
     return rnic_clock_ns(CLOCK_MONOTONIC) + record->offset;
 }
 
-/* Detects whether the time of day was set. A difference of a few microseconds is no change of the
- * time of day: it is the time between the readings of the two clocks. */
+/* Detects whether the time of day was set. A difference of a few microseconds is not a change of
+ * the time of day, but the time between the readings of the two clocks. */
 static void note_clock(struct record *record)
 {
     uint64_t set_by = rnic_utc_offset() - record->offset;
@@ -321,7 +321,8 @@ static void record_stats(struct rnic_port *port, struct rnic_port_stats *out)
     record->behind->ops->stats(record->behind, out);
 }
 
-/* Ends a batch: writes its frames, and a mark with time UINT64_MAX: no frame is being sent. */
+/* Ends a batch: writes its frames, and a mark with time UINT64_MAX, which says that no frame is
+ * being sent. */
 static void end_batch(struct record *record)
 {
     if (record->marked) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "port/live/ack_policy.h"
 
-#define FAILURES_MAX 10u /* limit of the failure count: 256 attempts are skipped at this limit */
+/* Maximum of the failure count; at this count, 256 attempts are skipped after each failure. */
+#define FAILURES_MAX 10u
 
 /* ---- backing off after useless waits --------------------------------------------------------- */
 
@@ -45,8 +46,8 @@ static void begin_wait(struct ack_policy *policy, bool answers, uint64_t now)
     policy->turns = 0;
 
     if (policy->for_next || (answers && backoff_allows(&policy->answer)))
-        policy->until = now; /* only the start of the wait: the caller, ack_policy_received(), adds
-                              * its length */
+        /* Start of the wait; the caller, ack_policy_received(), adds the length. */
+        policy->until = now;
 }
 
 void ack_policy_received(struct ack_policy *policy, bool answers, uint64_t now)

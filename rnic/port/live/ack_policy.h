@@ -26,7 +26,7 @@
 #include <stdint.h>
 
 /* Longest expected time until a program that reads its memory or waits for an event answers, ns.
- * The poll thread uses a CPU for this time, and the program may need that CPU. */
+ * The poll thread keeps a CPU busy for this time, so the time is short. */
 #define ACK_ANSWER_NS 8000u
 /* Longest expected time until a polling program answers a request, ns: another thread may run on
  * the program's CPU for 10 to 20 us. */
@@ -49,7 +49,8 @@ void backoff_ease(struct backoff *backoff); /* Removes one failure from the coun
 void backoff_reset(struct backoff *backoff);
 
 struct ack_policy {
-    bool cheap_frames; /* a frame costs so little that no ACK waits for the peer's next request */
+    bool cheap_frames; /* a frame costs so little that delaying an ACK for the peer's next request
+                        * saves nothing */
     uint64_t until;    /* end of the current wait, ns; 0: no ACK waits */
     unsigned turns;    /* number of batches of received requests whose ACKs wait */
     bool for_next;     /* true: the ACK waits for the peer's next request; false: for the program's

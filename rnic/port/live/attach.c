@@ -170,7 +170,7 @@ static void after_fork_parent(void)
 }
 
 /* Closes the child's copies of the parent's sockets. Some of these sockets claim names in the
- * registry (registry.h). Without the child's copies, the names become free when the parent ends.
+ * registry (registry.h), which become free when the parent ends only if the child has no copies.
  * The memory of libpcap and of the recording is not freed. */
 static void after_fork_child(void)
 {
@@ -226,7 +226,7 @@ static void free_live(struct rnic_live *live)
 static void fill_seeds(struct rnic_live *live)
 {
     live->unpredictable = live->attr.seed == 0;
-    if (live->unpredictable) /* keys and QPNs are random, but impairments need a seed */
+    if (live->unpredictable) /* no seed was given: choose a random one for the impairments */
         arc4random_buf(&live->attr.seed, sizeof(live->attr.seed));
     /* QPNs have a separate random sequence. */
     rnic_entropy_init(&live->entropy, ~live->attr.seed, live->unpredictable);

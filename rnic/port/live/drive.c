@@ -107,9 +107,9 @@ void live_notify(struct rnic_live *live)
 }
 
 /* Starts the ACK timers of the requests that the port accepted since the last call, receives frames
- * and expires timers. A thread may lose its CPU between reading the clock and receiving. Frames
- * that arrived between the two must not count as earlier, and timers that these frames start must
- * not expire early. Therefore *now is set to the time of the first frame. */
+ * and expires timers. Sets *now to the time of the first frame, because the thread may have lost
+ * its CPU after the caller read the clock. With the earlier time, timers that the frames start
+ * would expire too early. */
 bool live_receive(struct rnic_live *live, uint64_t *now)
 {
     struct intake intake = {.live = live};

@@ -27,14 +27,14 @@
 /* number of successive polls without work that shut the gate after the program requested a
  * completion event */
 #define VAIN_POLLS_ARMED 64u
-/* VAIN_POLLS_ARMED for shared memory, where a poll makes no system call and takes a tenth of the
- * time */
+/* The same number for shared memory. It is higher, because a poll makes no system call and takes a
+ * tenth of the time. */
 #define VAIN_POLLS_ARMED_SHM 1024u
 #define UNPOLLED_MAX         8u
 
 void live_wake(struct rnic_live *live)
 {
-    /* marks the thread as awake, so that other threads wake it only once */
+    /* Mark the thread as awake, so that no other thread wakes it again. */
     atomic_store(&live->thread.sleep_until, 0);
     rnic_event_fd_signal(live->wake_fd);
 }
@@ -148,10 +148,10 @@ void live_polled(struct rnic_live *live, bool moved, uint64_t now)
         live_wake(live);
 }
 
-/* Keeps the poll thread off the CPU of a program that reads its memory in a loop, as such a program
- * keeps that CPU busy. On another CPU the poll thread preempts no thread, or at most a peer process
- * that waits for an answer. A sender on that other CPU can wake the poll thread without an
- * interrupt to another CPU. */
+/* Moves the poll thread away from the CPU of a program that reads its memory in a loop and so keeps
+ * that CPU busy. On another CPU, the poll thread preempts at most a peer process that waits for an
+ * answer. A sender that runs on this other CPU wakes the poll thread without an interrupt between
+ * CPUs. */
 void live_keep_away(struct rnic_live *live, int cpu)
 {
     cpu_set_t set = live->thread.cpus;
@@ -178,7 +178,8 @@ void rnic_live_leave_poll(struct rnic_live *live, bool waits)
     }
     if (!live->attached || gate->open)
         return;
-    /* A delayed ACK shows that the frame for which the program may wait has already arrived. */
+    /* If the device delays an ACK, the frame for which the program may wait has already arrived:
+     * the gate can stay shut. */
     if (!waits && (gate->unpolled == 0 || live->ack_waits))
         return;
     if (!waits)

@@ -8,7 +8,7 @@
 
 #define STUCK_NS                                                                                   \
     2000000u /* time after which a polling thread waits for the lock, if no thread has tried to    \
-                receive frames, ns */
+              * receive frames, ns */
 /* Longest wait for the lock, ns. A thread that has the lock was observed to wait this long for a
  * CPU. */
 #define FLUSH_WAIT_NS 1000000000u
@@ -86,7 +86,7 @@ bool rnic_live_poll(struct rnic_live *live)
     if (pthread_mutex_trylock(&live->lock) != 0) {
         uint64_t now = rnic_live_now();
 
-        /* Another thread drives the device, but this thread counts as polling. If no thread has
+        /* Another thread drives the device, but the program counts as polling. If no thread has
          * tried to receive frames for STUCK_NS, the thread with the lock may be waiting for this
          * CPU, which a program of real-time priority never releases. */
         atomic_store_explicit(&live->gate.polled_at, now, memory_order_relaxed);

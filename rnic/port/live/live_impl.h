@@ -65,13 +65,13 @@ struct poll_gate {
     struct pollfd fds[RNIC_PORT_FDS]; /* descriptors of the port in the epoll set; fd -1: unused */
     atomic_bool open;
     atomic_uint_fast64_t polled_at; /* time of the program's last poll, ns */
-    unsigned polls;    /* polls since the gate was opened; while `armed`: successive polls that
-                        * handled nothing */
-    bool waits;        /* no received frame waits, so the poll thread is allowed to sleep until a
-                        * descriptor of the port is ready */
-    bool armed;        /* true: the program has requested an event since the gate was last shut */
-    unsigned unpolled; /* number of times that the gate opens early, because frames had to wait
-                        * while the program did not poll; 0: none */
+    unsigned polls; /* polls since the gate was opened; while `armed`: successive polls that
+                     * handled nothing */
+    bool waits;     /* true: no received frame is in the port, so the poll thread may sleep until a
+                     * descriptor of the port is ready */
+    bool armed;     /* true: the program has requested an event since the gate was last shut */
+    unsigned unpolled; /* number of times that the gate still opens early, because frames had to
+                        * wait while the program did not poll */
 };
 
 struct poll_thread {

@@ -38,7 +38,7 @@ static int ask_link(struct rnic_live *live, const uint8_t hop[16], const uint8_t
         struct timespec abstime;
 
         if (now >= end)
-            return -ETIMEDOUT; /* as in core/addr.c, process_one_req */
+            return -ETIMEDOUT; /* the same error as Linux returns (core/addr.c, process_one_req) */
         if (now >= ask_at) {
             live_send_own(live, buf, rnic_neigh_ask(buf, live->iface.mac, src, hop), now);
             ask_at = now + ASK_AGAIN_NS;
@@ -54,7 +54,7 @@ static int ask_link(struct rnic_live *live, const uint8_t hop[16], const uint8_t
 
 /* ---- finding a path -------------------------------------------------------------------------- */
 
-/* Returns whether a packet can have these source and destination GIDs. Both must be IPv4 or both
+/* Returns whether a packet can have these source and destination GIDs: both are IPv4, or both are
  * IPv6. */
 static bool goes_together(const uint8_t sgid[16], const uint8_t dgid[16])
 {

@@ -38,7 +38,8 @@
 /* minimum number of CPUs for spinning: two for each of two processes that communicate */
 #define SPIN_CPUS 4u
 #define YIELD_NS  20000u
-/* a longer gap in a spin means that another thread ran on this CPU, ns */
+/* A spin reads the clock repeatedly. A gap longer than this (ns) means that another thread ran on
+ * this CPU. */
 #define CPU_LOST_NS    20000u
 #define NO_SPIN_MIN_NS 10000000u   /* first period without spinning, ns */
 #define NO_SPIN_MAX_NS 1000000000u /* longest period without spinning, ns */
@@ -155,7 +156,7 @@ static bool wait_unlocked(struct rnic_live *live, uint64_t until, uint64_t spin_
 
     if (!found)
         found = wait_for(live, until, now);
-    /* if the program polls now, sleeps again without the lock, which the program needs */
+    /* If the program polls now, sleep again without the lock, because the program needs it. */
     while (!found && atomic_load(&live->thread.sleep_until) &&
            live_polls_now(live, now = rnic_live_now())) {
         lengthen_nap(&live->thread);
@@ -204,7 +205,7 @@ static bool sleep_locked(struct rnic_live *live, uint64_t now)
 enum turn {
     TURN_IDLE,
     TURN_MOVED,
-    /* the program sent the ACK together with its answer; the poll thread does not have the lock */
+    /* the program sent the ACK together with its answer; the function returns without the lock */
     TURN_ANSWERED,
 };
 
@@ -304,16 +305,16 @@ static void update_spin(struct poll_thread *thread, bool frames, uint64_t slept)
         thread->spin = 0;
 }
 
-/* Keeps the thread awake for a while after the last frame, if frames arrive without a system call.
- * Otherwise the thread would sleep between two frames of a stream, and each wake-up costs the
- * sender as much as several frames. Does not compete with a program that polls. Returns false when
- * the thread has been awake for long enough and must sleep. */
+/* On shared memory, where a frame arrives without a system call, keeps the thread awake for a while
+ * after the last frame. If the thread slept between two frames of a stream, each wake-up would cost
+ * the sender as much as several frames. Does nothing while a program polls. Returns false when the
+ * thread has been awake for long enough and must sleep. */
 static bool linger_awake(struct rnic_live *live, uint64_t now)
 {
     if (live->attr.wire != RNIC_WIRE_SHM || now >= live->thread.moved_at + LINGER_NS ||
         live_polled_lately(live, now))
         return false;
-    rnic_port_arm(live->port, false); /* a sender need not wake this thread meanwhile */
+    rnic_port_arm(live->port, false); /* while this thread is awake, a sender need not wake it */
     pthread_mutex_unlock(&live->lock);
     for (unsigned i = 0; i < LINGER_PAUSES; i++)
         __builtin_ia32_pause();

@@ -8,8 +8,8 @@
 #include <unistd.h>
 #include "wire/gid.h"
 
-/* Uses one socket per membership, as one socket may join only 20 groups (igmp_max_memberships). The
- * socket is not bound, so it receives nothing. */
+/* Opens one socket for each membership, because one socket may join only 20 groups
+ * (igmp_max_memberships). The socket is not bound, so it receives nothing. */
 int rnic_group_join(unsigned iface, const uint8_t gid[16])
 {
     bool ip4 = roce_gid_is_ip4(gid);

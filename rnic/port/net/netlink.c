@@ -122,8 +122,8 @@ int rnic_nl_watch(void)
 
 int rnic_nl_drain(int fd)
 {
-    uint8_t buf[8192]; /* a longer notification may be truncated, because callers do not use its
-                        * content: they read the tables again */
+    uint8_t buf[8192]; /* the content of a notification is not used: callers read the tables again,
+                        * so it may be truncated */
     int any = 0;
     ssize_t len;
 

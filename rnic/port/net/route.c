@@ -200,7 +200,7 @@ int rnic_route_is_default(unsigned oif)
     found = rnic_iface_list(&list, &cnt, &why);
     if (found != 0)
         return found;
-    /* Linux forbids loops of bridges, bonds and VLAN interfaces. */
+    /* The recursion ends, because Linux forbids loops of bridges, bonds and VLAN interfaces. */
     for (size_t i = 0; i < cnt && found == 0; i++)
         if (sends_through(&list[i], oif, list, cnt))
             found = rnic_route_is_default(list[i].index);
@@ -255,7 +255,7 @@ bool rnic_neigh_lookup(unsigned oif, const uint8_t hop[16], uint8_t mac[6])
 
     addr_of(hop, &info.ndm_family, &size);
     rnic_nl_begin(&request, RTM_GETNEIGH, NLM_F_DUMP, &info, sizeof(info));
-    /* kernels that support this filter then return fewer entries */
+    /* optional filter: a kernel that supports it returns only the entries of this interface */
     rnic_nl_put(&request, NDA_IFINDEX, &index, sizeof(index));
     error = rnic_nl_ask(&request, on_neigh, &answer);
     /* If the list changed during the request (-EAGAIN), an entry found in it is still valid. */

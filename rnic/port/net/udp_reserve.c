@@ -44,7 +44,7 @@ int rnic_udp_reserve_open(struct rnic_udp_reserve *reserve, struct error *why)
     reserve->fd[0] = hold(AF_INET);
     reserve->fd[1] = hold(AF_INET6);
     for (unsigned i = 0; i < 2;
-         i++) /* hold() may fail for one address family, because a machine may lack IPv4 or IPv6 */
+         i++) /* one of the two sockets is enough, because a machine may lack IPv4 or IPv6 */
         if (reserve->fd[i] < 0 && reserve->fd[i] != -EAFNOSUPPORT &&
             reserve->fd[i] != -EADDRNOTAVAIL)
             error = reserve->fd[i];

@@ -19,8 +19,8 @@
  * text. */
 #define TEXT_MAX ((off_t)64 << 20)
 
-/* Time in which all processes together must answer, ms, and number of processes to which requests
- * are sent at once. */
+/* Time within which the processes must answer, ms, and number of processes that are asked at the
+ * same time. */
 #define PATIENCE_MS 2000
 #define ASKED_MAX   128u
 
@@ -49,8 +49,8 @@ int rnic_process_listen(const char *iface)
 {
     int fd = -EADDRINUSE;
 
-    /* Uses the next unused name. A process with several devices on the interface has several names.
-     * A process with this pid in another PID namespace may also have the name. */
+    /* Use the first free name. The name proc/<pid> may be taken by another device of this process,
+     * or by a process with this pid in another PID namespace. */
     for (unsigned i = 0; i < 1000 && fd == -EADDRINUSE; i++) {
         char name[48];
 

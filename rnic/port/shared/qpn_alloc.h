@@ -18,8 +18,8 @@
 #define RNIC_BLOCKS_MAX 64u /* maximum number of blocks of one process: 262,144 QPNs */
 
 /*
- * A freed QPN rests: it is used again only after this number of other QPNs was freed. A peer may
- * still have a connection with the freed QPN, and would reject a new connection as stale (R231,
+ * A freed QPN rests: it is allocated again only after this number of other QPNs was freed. A peer
+ * may still have a connection with the freed QPN, and would reject a new connection as stale (R231,
  * R234). Hardware that assigns ascending QPNs has the same effect.
  */
 #define RNIC_QPNS_REST 1024u

@@ -304,8 +304,8 @@ int shm_peers_listen(struct shm_peers *peers, uint32_t block)
         close(fd);
         return error;
     }
-    /* This process claims its name before it reads the names of others. So of two processes that
-     * start at the same time, at least one finds the other. */
+    /* This process claims its name before it reads the names of others. Therefore, if two processes
+     * start at the same time, at least one of them finds the other. */
     if (++peers->name_cnt == 1)
         return shm_hello_list(meet_peer, peers);
     return 0;

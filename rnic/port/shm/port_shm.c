@@ -131,7 +131,7 @@ static bool send_to_all(struct shm_port *self, struct rnic_frame *frame, bool mu
     bool own = multicast ? qpn == ROCE_QP_MULTICAST && has_group(self, frame->data)
                          : memcmp(frame->data, self->iface.mac, 6) == 0;
 
-    /* a process that has just started also gets the frame */
+    /* first accept new peers, so that a process that has just started also receives the frame */
     shm_peers_check(&self->peers);
     for (unsigned i = 0; i < self->peers.out_cnt; i++) {
         struct shm_out *out = self->peers.out[i];
@@ -258,7 +258,7 @@ static unsigned read_peers(struct shm_port *self, unsigned max, rnic_frame_fn *f
         if (n < 0) {
             self->stats.rx_failed++;
             shm_in_end(&self->peers, in);
-            /* a word in the ring is wrong, and all frames after it are lost */
+            /* the ring is broken: its remaining frames are lost */
             in->greeted = false;
             continue;
         }

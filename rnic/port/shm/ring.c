@@ -7,7 +7,7 @@
 
 #define WORD       sizeof(uint32_t) /* size of a header word */
 #define SKIP       (UINT32_C(1) << 31)
-#define FLAGS_AT   16u /* the lower bits are the length */
+#define FLAGS_AT   16u /* bit at which the flags begin; the lower bits of the word are the length */
 #define LEN_MASK   0xffffu
 #define FLAGS_MASK 0xffu
 /* The reader publishes its position each time it has consumed this part of the ring. */
@@ -65,9 +65,9 @@ int shm_write(struct shm_writer *writer, const uint8_t *frame, uint32_t len, uns
     uint32_t skipped = needed > to_end ? to_end : 0;
     uint64_t at = writer->tail + skipped;
     uint8_t *data = memory->data + (at & (memory->size - 1)) + WORD;
-    /* The reader spins on the cache line of the header word. So this line is written last and in
-     * one piece: each move of the line to the reader's CPU and back costs as much as hundreds of
-     * instructions. */
+    /* The reader spins on the cache line of the header word. This line is therefore written last
+     * and in one piece, because each move of the line to the reader's CPU and back takes as long as
+     * hundreds of instructions. */
     uint32_t first = len < SHM_LINE - WORD ? len : SHM_LINE - (uint32_t)WORD;
 
     /* one more line, for the header word of the next record */
@@ -90,8 +90,8 @@ int shm_write(struct shm_writer *writer, const uint8_t *frame, uint32_t len, uns
 }
 
 /* Clears a flag that the other end sets before it sleeps. Returns true if the flag was set. Each
- * end first stores its own word, then executes a fence, then reads the word of the other end. So at
- * least one of the two ends sees the other's store. */
+ * end stores its own word, executes a fence, and then reads the word of the other end. This order
+ * guarantees that at least one of the two ends sees the other's store. */
 static bool take_flag(_Atomic uint32_t *flag)
 {
     atomic_thread_fence(memory_order_seq_cst);
@@ -152,8 +152,8 @@ int shm_read(struct shm_reader *reader, uint8_t *buf, unsigned *flags)
     __builtin_prefetch(word_at(memory, reader->head + SHM_LINE));
     __builtin_prefetch(word_at(memory, reader->head + record_len(len)));
     __builtin_prefetch(word_at(memory, reader->head + record_len(len) + SHM_LINE));
-    /* Hides the limit of the length. gcc would copy so few bytes with a string instruction, which
-     * takes 200 cycles longer than memcpy(). */
+    /* Hides the maximum length from gcc. For so few bytes, gcc would use a string instruction
+     * instead of memcpy(), which takes 200 cycles longer. */
     __asm__("" : "+r"(len));
     memcpy(buf, memory->data + (reader->head & (memory->size - 1)) + WORD, len);
     *flags = word >> FLAGS_AT & FLAGS_MASK;

@@ -35,7 +35,7 @@ int shm_segment_new(uint32_t size, struct shm_segment *out)
     int error = 0;
     int fd;
 
-    /* ftruncate() would end the program with SIGXFSZ */
+    /* Beyond this limit, ftruncate() would end the program with SIGXFSZ. */
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < (rlim_t)CONTROL_LEN + size)
         return -EFBIG;
     fd = memfd_create("rnic-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);

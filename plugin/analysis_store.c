@@ -19,8 +19,8 @@ struct frame_entry {
     /* 1 + offset of the frame's encoded record, counted over all chunks; 0: the frame was not fed
      * to rnic/flow. */
     uint32_t record_pos;
-    /* The next two members are set for nearly every request, so they are not in struct frame_extra,
-     * which only few frames have. */
+    /* acked_in and msg_last are set for nearly every request. They are therefore here, not in
+     * struct frame_extra, which only few frames have. */
     uint32_t acked_in;
     uint32_t msg_last; /* frame number of the last packet of the message that this frame begins */
 };
@@ -63,7 +63,7 @@ static struct {
     struct roce_stream_info *stream;
     uint32_t stream_cnt, stream_cap;
     uint32_t last_fed;
-    /* 1 + highest severity of all findings so far; 0 before the first finding. */
+    /* Highest severity of all findings so far, plus 1; 0 before the first finding. */
     unsigned highest_severity;
     /* Finding of the current packet, if its severity is higher than that of all findings before it;
      * otherwise NULL. */
@@ -311,7 +311,8 @@ static uint32_t resolve_stream(struct roce_flow_result *r)
 {
     uint32_t final = roce_flow_conn_index(store.flow, r->conn_index);
 
-    /* A stream that is merged into another has only one direction, which becomes side 1. */
+    /* A stream that was merged into another had only one direction, which became side 1 of the
+     * other stream. */
     if (final != r->conn_index)
         r->side = 1;
     r->conn_index = final;
@@ -375,8 +376,8 @@ static uint32_t classify_payload(const struct roce_flow_in *in, const struct roc
         return all;
     if (in->pkt->op->kind == ROCE_KIND_READ_RESP && r->msg_first_frame)
         return is_response_repeated(in, r) ? all : 0;
-    /* rnic/flow may have dropped the packet that this one retransmits. If the message has fewer
-     * bytes than this packet's payload, none of them were counted. */
+    /* rnic/flow may have no entry of the packet that this one retransmits. If the counted bytes of
+     * the message are fewer than this packet's payload, the payload was not counted before. */
     if (r->repeats_frame == 0)
         return r->flags & ROCE_AN_RETRANSMISSION && r->msg_bytes < in->pkt->payload_len ? all : 0;
     if (r->msg_first_frame == 0 || !load_record(r->repeats_frame, &first) ||
@@ -473,7 +474,8 @@ const struct roce_finding *roce_store_feed(const struct roce_flow_in *in)
         record.notes |= ROCE_NOTE_SRC_QP_UNKNOWN;
     if (count_lost() != lost)
         record.notes |= ROCE_NOTE_LIMIT;
-    /* Smaller values make the record shorter; roce_store_get() restores the original values. */
+    /* Small values make the record shorter: store the differences from other members.
+     * roce_store_get() restores the original values. */
     if (r->flags & ROCE_AN_REQUEST)
         r->next_psn = ((r->next_psn - in->pkt->bth.psn) & ROCE_PSN_MASK) ^ 1;
     if (!(r->flags & ROCE_AN_MSG_START))

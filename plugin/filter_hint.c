@@ -98,7 +98,8 @@ void roce_filter_hint(const packet_info *pinfo)
     }
     if (protocol->ref_type == HF_REF_TYPE_NONE)
         last = 0;
-    /* After a filter changed, Wireshark dissects again from the first frame. */
+    /* Wireshark dissects again from the first frame after a filter has changed: check the filters
+     * again. */
     else if (last == 0 || pinfo->num <= last) {
         warn_of_fields(proto, protocol);
         last = pinfo->num;

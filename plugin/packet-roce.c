@@ -158,8 +158,8 @@ static bool parse_rocev2(struct dissection *w)
     tvbuff_t *whole = tvb_get_ds_tvb(w->tvb);
     int udp = tvb_raw_offset(w->tvb) - ROCE_UDP_LEN;
 
-    /* Try IPv6 first: an IPv6 packet may have the number 4 where an IPv4 header would have its
-     * version. */
+    /* Try IPv6 before IPv4: in an IPv6 packet, the byte at the place of an IPv4 header may look
+     * like the version number 4. */
     if (udp >= ROCE_IP6_LEN && tvb_get_uint8(whole, udp - ROCE_IP6_LEN) >> 4 == 6 &&
         parse_from(w, ROCE_LINK_IP, ROCE_UDP_LEN + ROCE_IP6_LEN, 0))
         return true;
@@ -315,8 +315,8 @@ static void add_payload(const struct dissection *w, packet_info *pinfo, proto_tr
  * Wireshark often builds a tree only for other protocols. */
 static bool is_tree_wanted(const packet_info *pinfo, proto_tree *tree)
 {
-    /* The tap is looked up here because Wireshark registers it after it called our handoff routine.
-     */
+    /* The tap is looked up at the first packet, because Wireshark registers it after it has called
+     * our handoff routine. */
     if (tap_expert == 0)
         tap_expert = find_tap_id("expert");
     return have_tap_listener(tap_expert) ||

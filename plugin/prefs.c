@@ -2,8 +2,8 @@
 #include "prefs.h"
 
 struct roce_prefs roce_prefs = {
-    .check_icrc = TRUE, /* on by default, because Wireshark's own work for a packet takes longer
-                         * than verifying the ICRC */
+    .check_icrc = TRUE, /* on by default, because verifying the ICRC takes less time than
+                         * Wireshark's own work for a packet */
     .analyze = TRUE,
     .dissect_v1 = TRUE,
     .reassemble = TRUE,

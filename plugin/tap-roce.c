@@ -51,8 +51,8 @@ static void free_retired_row(void *p)
     free_row(row);
 }
 
-/* Removes all rows of a table. Their memory is kept in stat->retired, because open windows may
- * still refer to the items. */
+/* Removes all rows of a table. Moves their memory to stat->retired, because open windows may still
+ * refer to its items. */
 static void retire_rows(struct roce_stat_table *stat)
 {
     GHashTableIter iter;
@@ -133,7 +133,8 @@ void roce_stat_text(struct roce_stat_table *stat, const char *text)
         return;
     if (stat->others && stat->at == 0)
         text = "others";
-    else if (stat->others && !column->right) /* the rows have different texts */
+    /* No single text is right for all keys of the row "others". */
+    else if (stat->others && !column->right)
         text = "";
     snprintf(stat->cell, cell_len(column), "%*s", column->right && *text ? column->width : 0, text);
     stat->cell += cell_len(column);

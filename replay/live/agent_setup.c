@@ -240,8 +240,8 @@ static json_t *store_json(const struct live *live, const struct live_event *e,
     return out;
 }
 
-/* Requests that change a region or QP: the target accepted that region or QP before, so a refusal
- * is an error and not a reason to skip the connection. */
+/* The event changes a region or QP that the target has already accepted. A refusal is therefore an
+ * error, not a reason to skip the connection. */
 int agent_setup_event(struct live *live, const struct live_event *e, struct error *error)
 {
     struct live_run *run = &live->run[e->run];

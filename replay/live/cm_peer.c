@@ -194,7 +194,8 @@ static int wait_due(struct cm_peer *peer, uint64_t time, struct error *error)
     return live_wait_until(peer->live, peer->at, error);
 }
 
-/* Defines that the current live time corresponds to time `time` of the capture. */
+/* Makes the current live time correspond to time `time` of the capture, for later calls of
+ * wait_due(). */
 static void set_clock(struct cm_peer *peer, uint64_t time)
 {
     peer->at = live_now();
@@ -262,8 +263,8 @@ static int play_event(struct cm_peer *peer, const struct cm_peer_turn *turn, str
             set_clock(peer, time);
         return 0;
     }
-    /* In the capture, our endpoint sent this frame after it had received requests of the target. So
-     * wait for the same requests of the live target. */
+    /* In the capture, our endpoint sent this frame after it had received requests of the target.
+     * Wait for the same requests of the live target. */
     if (conn->in != LIVE_RUN_NONE && wait_request(peer, conn, EVENT_NONE, error) != 0)
         return -1;
     if (wait_due(peer, time, error) != 0 || live_send_frame(peer->live, e, error) != 0)

@@ -158,8 +158,8 @@ static uint32_t cm_exchange_of_run(const struct cm_peer_conns *conns, uint32_t i
             if (memcmp(flow->src, x->addr[asks], 16) == 0 &&
                 memcmp(flow->dst, x->addr[!asks], 16) == 0 && s->peer_qpn == exch->rec_qpn[asks] &&
                 s->qpn == exch->rec_qpn[!asks]) {
-                found = i; /* use the last match, because the latest exchange before the packets set
-                            * up their connection */
+                found = i; /* continue the search: the latest exchange before the packets set up
+                            * their connection */
                 *we_request = asks == conns->cm->ours;
             }
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Plays datagram streams whose sender is the target. The agent posts the recorded messages one
- * after the other. In the packets that we receive, the numbers of the capture replace the live ones
- * before the comparison.
+ * after the other. Before the comparison, the numbers of the capture replace the live numbers in
+ * the received packets.
  */
 #include <arpa/inet.h>
 #include <stdlib.h>

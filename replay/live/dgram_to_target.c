@@ -161,7 +161,8 @@ static int open_receiver(struct dgram_to_target *rx, struct dgram_target *r, str
     r->rewrite = (struct rewrite_dgram){
         .path = &rx->live->path, .memory = &rx->memory, .region = rx->region, .pkey = s->pkey};
     while (trace->pkt[s->pkt[i]].dropped)
-        i++; /* skips damaged packets; each stream that is played has an undamaged packet */
+        i++; /* skip damaged packets; the loop ends, because each stream that is played has an
+              * undamaged packet */
     first = trace->pkt[s->pkt[i]].psn;
     (void)!getrandom(&psn, sizeof(psn), 0);
     psn &= ROCE_PSN_MASK;
@@ -220,7 +221,7 @@ static int compare_completion(struct dgram_to_target *rx, struct dgram_target *r
         const struct expected_recv *w = &r->wanted[r->done];
 
         if (r->done >= r->wanted_cnt)
-            return 0; /* a receive WQE that was flushed at the end completed */
+            return 0; /* ignore the completion of a receive WQE that was flushed at the end */
         compare_wanted(r, w, c, &d);
         known = d.cnt ? peer_quirk_of_delivery(rx->peer, &w->after) : NULL;
         r->done++;

@@ -188,9 +188,9 @@ int live_port_open(struct live_port *port, const char *iface, const uint8_t targ
     if (rnic_port_pcap_filter(port->io,
                               &(struct rnic_port_filter){.block = &block, .block_cnt = 1}) != 0)
         return error_set(error, "--live %s: cannot set the capture filter for our QPNs", iface);
-    /* Reserve the UDP port of RoCEv2. Otherwise the kernel answers each datagram to this port with
-     * an ICMP error, because no program uses the port. If rdma_rxe is loaded, rdma_rxe uses the
-     * port, and the kernel sends no ICMP error either. */
+    /* Reserve the UDP port of RoCEv2, because the kernel answers datagrams to a port without a
+     * socket with ICMP errors. The reservation fails if rdma_rxe is loaded; it then has a socket on
+     * this port, so there are no ICMP errors either. */
     port->guarded = port->kernel && rnic_udp_reserve_open(&port->guard, &why) == 0;
     return 0;
 }

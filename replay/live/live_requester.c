@@ -342,9 +342,8 @@ static int play_turn(struct live_requester *req, const struct requester_turn *tu
         if (idx < 0 || a->retransmit[turn->step] == RETX_WIRE_DUPLICATE)
             return 0;
         request_tracker_add_recorded(&conn->tracker, turn->step);
-        /* The target is allowed to send requests earlier than the recorded requester. But where the
-         * recorded requester retransmitted from an earlier PSN (go-back-N), wait until the target
-         * does, too. */
+        /* The target may send requests earlier than the recorded requester. Only for a go-back of
+         * the recorded requester, wait until the target has gone back, too. */
         return wait_step(req, conn, turn->step, error);
     }
     if (a->outcome[turn->step] != RESP_ACCEPTED)
@@ -431,7 +430,7 @@ int live_requester_play(struct live *live, struct rc_requester *requester, struc
 
     req.conn = calloc(requester->run_cnt + 1, sizeof(*req.conn));
     rc = req.conn ? connect_qps(&req, requester, error) : error_set(error, "no memory");
-    live->agent.idle = NULL; /* from here on, the wait functions handle received frames */
+    live->agent.idle = NULL; /* no longer needed: the wait functions below handle received frames */
     live->take = take_frame;
     live->take_ctx = &req;
     for (size_t i = 0; rc == 0 && i < req.turn_cnt; i++) {

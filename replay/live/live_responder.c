@@ -8,8 +8,8 @@
 #include <string.h>
 #include "infer/request_table.h"
 
-/* How many events are searched backwards: for the request of a response, and for similar
- * responses. */
+/* Number of earlier events among which the request of a response, or a similar response, is
+ * searched. */
 #define LOOK_BACK 512u
 
 /* After this number of missing responses of a connection, the replay no longer waits for its
@@ -397,7 +397,7 @@ int live_play(struct live *live, struct error *error)
         return error_set(error, "no memory");
     if (agent_setup_all(live, error) != 0)
         return -1;
-    live->agent.idle = NULL; /* from here on, the wait functions handle received frames */
+    live->agent.idle = NULL; /* no longer needed: the wait functions below handle received frames */
     live->take = take_frame;
     live->take_ctx = live;
     if (play_event(live, error) != 0)

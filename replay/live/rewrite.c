@@ -103,8 +103,7 @@ static void set_remote_memory(const struct shadow_memory *memory,
     for (uint32_t i = 0; i < memory->keys.cnt; i++)
         if (regions[i].rkey == *rkey) {
             *rkey += 0x01000193u;
-            i = UINT32_MAX; /* another region may now have this R_Key, so check all regions again
-                             * from the start */
+            i = UINT32_MAX; /* restart the loop: another region may have the new R_Key */
         }
 }
 

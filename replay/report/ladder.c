@@ -161,7 +161,7 @@ unsigned ladder_select(struct ladder *ladder, struct ladder_part part[2], const 
         return 1;
     }
     if (a != EVENT_NONE && b != EVENT_NONE && b + LADDER_AROUND >= a && b < a + LADDER_AROUND)
-        b = EVENT_NONE; /* the part around `a` already shows `b` */
+        b = EVENT_NONE; /* do not show `b` again: it is in the part around `a` */
     for (unsigned i = 0; i < 2; i++) {
         uint32_t at = i ? b : a;
 

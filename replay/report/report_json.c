@@ -125,7 +125,8 @@ json_t *report_json(const struct replay *r)
         const char *rule = diff_rule_stream(&r->dgrams, d);
 
         json_object_del(diff, "direction");
-        /* diff_json() wrote a rule of RC, which does not apply to datagrams. */
+        /* Remove the rule that diff_json() wrote: it is a rule of RC, which does not apply to
+         * datagrams. */
         json_object_del(diff, "rule");
         if (rule)
             json_object_set_new(diff, "rule", json_string(rule));

@@ -388,8 +388,8 @@ static bool is_auto(const struct replay *r)
     return r->quirks && strcmp(r->quirks, PEER_QUIRKS_AUTO) == 0;
 }
 
-/* Returns whether at least one difference was counted as a known deviation of a peer that the
- * replay recognised itself. */
+/* Returns whether the report must name the recognised peer: at least one difference was counted as
+ * its known deviation. */
 static bool excuses(const struct replay *r)
 {
     bool known = false;

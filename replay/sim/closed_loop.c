@@ -47,8 +47,8 @@ static struct shadow_memory *clone_memories(const struct session *d)
 
     for (size_t i = 0; memory && i < d->host_cnt; i++)
         if (!d->host[i].failed)
-            /* Ignore the result. If the copy fails, memory[i] has no regions, so all connections of
-             * the host are skipped. */
+            /* The result is ignored: after a failure, memory[i] has no regions, and all connections
+             * of the host are skipped. */
             clone_memory(&memory[i], &d->host[i].memory);
     return memory;
 }
@@ -210,9 +210,9 @@ static bool remote_range(const struct work_requests *w, const struct work_reques
     return *len != 0;
 }
 
-/* Returns whether a request after work request `idx`, a READ, may change the data that the READ
- * returns if the READ is retransmitted: the responder then reads the memory again (9.7.5.1.4). In
- * the closed loop, different R_Keys never name the same memory. */
+/* Returns whether a request after READ `idx` may change the data of the READ. If the READ is
+ * retransmitted, the responder reads the memory again (9.7.5.1.4). In the closed loop, different
+ * R_Keys do not name the same memory. */
 static bool may_change(const struct work_requests *w, size_t idx)
 {
     uint64_t va, len, other_va, other_len;
@@ -301,8 +301,8 @@ static void check_conn(struct rc_loop_result *conn, const struct rc_loop_result 
                   conn->sent.cnt, conn->works.cnt);
         return;
     }
-    /* After a forged packet, compare no data. The forged packet may have changed memory that later
-     * connections use as well. */
+    /* A forged packet may have changed memory that later connections use, so no more data is
+     * compared. */
     *bent |= conn->forged != 0;
     *bent |= recorded && conn->moved;
     if (*bent || !check_sent(conn, clean) || !check_received(conn, clean))

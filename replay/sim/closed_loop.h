@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Closed loop: our RNIC replaces both endpoints of each recorded connection. A simulated link
- * between the endpoints loses, delays and changes frames (impairments). So one capture becomes a
+ * between the endpoints loses, delays and changes frames (impairments). One capture thus becomes a
  * test with any number of impairments and seeds.
  *
  * report/report_loop.c calls these functions:
@@ -65,8 +65,8 @@ struct rc_loop_result {
     uint32_t errors;   /* number of ERROR findings about both endpoints */
     uint32_t doubtful; /* number of ERROR findings about an endpoint that had received a forged
                         * packet */
-    bool moved; /* a frame was lost, changed or delayed, or a copy of a request found no receive
-                 * WQE */
+    bool moved; /* true: a frame was lost, changed or delayed, or a copy of a request found no
+                 * receive WQE */
     bool gave_up;
     bool stuck; /* some work requests never completed */
 };

@@ -11,15 +11,15 @@
 
 #define TIME_BASE UINT64_C(1000000000)
 
-/* Time from the setup of a connection to the disconnect by a program, ns. The disconnect thus
- * follows all retransmissions of the setup. */
+/* Time from the setup of a connection to the disconnect by a program, ns. It is so long that all
+ * retransmissions of the setup end before. */
 #define USE_NS UINT64_C(1000000000000000)
 
 /* Opcode UD SEND Only: MADs are UD datagrams (R168, R221). */
 #define UD_SEND_ONLY 0x64
 
-/* Connection number of an exchange. Impairment rules with conn=N match RC connections only, so no
- * rule matches this number. */
+/* Connection number of an exchange for the impairment rules. It matches no rule with conn=N,
+ * because these rules are for RC connections only. */
 #define NO_CONN 0x80000000u
 
 /* Maximum number of events of one exchange: 16 tries of each message, each duplicated several

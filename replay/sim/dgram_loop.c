@@ -102,8 +102,8 @@ static int send_frame(struct dgram_loop *l, uint32_t stream, uint32_t pkt, const
     return sim_link_send(&l->link, out, true, pkt, now);
 }
 
-/* Judges a frame of a sender. The time of the oracle never goes back, although each sender has its
- * own port. Returns 0, or -1 if out of memory. */
+/* Judges a frame of a sender. The senders have separate ports, so frames may be passed out of
+ * order; the time for the oracle then stays the same. Returns 0, or -1 if out of memory. */
 static int judge_frame(struct dgram_loop *l, struct dgram_sender_slot *sender, const uint8_t *frame,
                        size_t len)
 {
@@ -199,8 +199,8 @@ static int close_sender(struct dgram_loop *l, uint32_t idx)
     return rc;
 }
 
-/* Closes the device that was opened first, if there are DEVICES_MAX, for a device of this sender.
- */
+/* If DEVICES_MAX devices are open, closes the one that was opened first, so that this sender can
+ * open a device. */
 static void make_room(struct dgram_loop *l, uint32_t idx)
 {
     uint32_t *device = &l->device[l->opened++ % DEVICES_MAX];

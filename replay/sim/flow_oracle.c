@@ -13,8 +13,8 @@ static void on_finding(void *user, const struct roce_finding *finding)
     char text[FLOW_ORACLE_TEXT_MAX - 64];
 
     /* rnic/flow reports a second NAK only as WARN, because a capture may contain one packet twice.
-     * In a simulation, it sees each packet exactly as often as it was sent. So a second NAK is an
-     * error here. */
+     * In a simulation, rnic/flow sees each packet exactly as often as it was sent, so a second NAK
+     * is an error. */
     bool proof = finding->severity == ROCE_SEV_ERROR || finding->rule == ROCE_RULE_NAK_TWICE ||
                  (finding->severity == ROCE_SEV_WARN && oracle->counts_warn &&
                   oracle->counts_warn(oracle->user, finding->rule));
@@ -74,7 +74,7 @@ void flow_oracle_distrust(struct flow_oracle *oracle)
 
 void flow_oracle_finish(struct flow_oracle *oracle)
 {
-    oracle->frame++; /* at the end, no frame is current, so on_finding() uses the side */
+    oracle->frame++; /* no frame has this number, so on_finding() uses the side of the finding */
     if (oracle->flow)
         roce_flow_finish(oracle->flow);
     roce_flow_del(oracle->flow);

@@ -42,8 +42,8 @@ struct rc_loop {
                    * selects the one nearest to this */
     struct posted_wr *posted;
     size_t posted_cnt;
-    bool full; /* the send queue is full: posting was refused, and no work request has completed
-                * since */
+    bool full; /* true: the send queue is full, because posting was refused and no work request has
+                * completed since */
     struct responder_app app;
     int64_t lost[LOST_MAX]; /* relative PSNs of the latest lost frames, as a ring buffer */
     size_t lost_cnt;        /* number of all lost frames */
@@ -407,7 +407,7 @@ int rc_loop_play(struct rc_loop_result *conn, const struct closed_loop_sides *en
     int rc = 0;
 
     if (conn->works.cnt && conn->works.wr[conn->works.cnt - 1].open)
-        conn->works.cnt--; /* the capture lacks the end of the last message */
+        conn->works.cnt--; /* do not play the last message, whose end the capture lacks */
     if (conn->works.cnt == 0) {
         *why = "the capture contains no complete message";
         return 0;

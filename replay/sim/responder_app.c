@@ -181,9 +181,9 @@ int responder_app_before_request(struct responder_app *app, struct app_request *
     if (!region)
         return 0;
     if (event && event->rkey_invalid) {
-        /* Our RNIC refuses the request without help if a SEND has invalidated the R_Key, or if the
-         * region does not permit the access. Otherwise the simulated program must deregister the
-         * region first. */
+        /* If a SEND has invalidated the R_Key, or the region does not permit the access, our RNIC
+         * refuses the request by itself. Otherwise the simulated program must deregister the region
+         * first. */
         if (app->invalidated[region - app->memory->region] ||
             !infer_setup_permits(app->setup, e, region))
             return 0;

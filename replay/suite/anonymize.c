@@ -294,8 +294,8 @@ int anonymize(struct anonymizer *a, uint32_t idx, enum roce_link link, uint8_t *
     whole &= pkt.end_off <= cap_len;
     sealed = roce_pkt_icrc_check(&pkt, &icrc) != ROCE_ICRC_UNVERIFIED;
     if (a->trace->pkt[idx].icrc_fixed)
-        pkt.icrc = icrc; /* the ICRC was wrong because of a known deviation of the peer; the
-                          * imported packet gets a correct ICRC */
+        pkt.icrc = icrc; /* the captured ICRC was wrong because of a known deviation of the peer:
+                          * continue with the correct one */
     before = whole ? sums_of(&pkt, frame) : (struct sums){0};
     if (!change_cm(a, &pkt, frame) || (a->addresses && (!change_link(a, link, frame, cap_len) ||
                                                         !change_network(a, &pkt, frame))))

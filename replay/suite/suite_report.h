@@ -41,7 +41,8 @@ void suite_junit(FILE *out, const struct suite_totals *totals, const struct job 
  * memory. */
 json_t *suite_json(const struct suite_totals *totals, const struct job *jobs, size_t cnt);
 
-/* How a run prints the text report of a suite; `rocedrill merge` uses the same form. */
+/* Options of the text report of a suite. `rocedrill merge` prints the same report from the outputs
+ * of several runs. */
 struct suite_text {
     const char *folder; /* folder that the user named: print suite_text(). NULL: print the text of
                          * each capture, one after the other */

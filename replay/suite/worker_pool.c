@@ -279,8 +279,8 @@ static size_t wait_for_workers(struct job_batch *batch, const struct job_options
     do {
         pid = waitpid(-1, &status, 0);
     } while (pid < 0 && errno == EINTR);
-    /* waitpid() fails if there is no process left to wait for: another part of the program has
-     * already collected the exit status. So end all remaining jobs. */
+    /* waitpid() failed, because another part of the program has collected the exit statuses of the
+     * workers. Treat all remaining jobs as ended. */
     for (size_t i = 0; i < batch->queue.cnt; i++)
         if (workers[i].pid && (workers[i].pid == pid || pid < 0)) {
             collect_result(&batch->jobs[i], &workers[i], pid < 0 ? -1 : status);

@@ -204,7 +204,8 @@ int ibv_attach_mcast(struct ibv_qp *ibv, const union ibv_gid *gid, uint16_t lid)
     if (result != 0)
         return result;
     vhca_lock(hca);
-    bool is_in = rnic_mcast_attached(qp, gid->raw); /* attaching a QP again has no effect */
+    /* True if the QP is already attached: attaching it again has no effect. */
+    bool is_in = rnic_mcast_attached(qp, gid->raw);
     result = verbs_errno(rnic_mcast_attach(qp, gid->raw));
     if (result == 0 && !is_in) {
         result = -rnic_live_join(hca->live, gid->raw);

@@ -8,7 +8,8 @@
 #include "port/sys/cancel_guard.h"
 
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t waiters_lock = PTHREAD_MUTEX_INITIALIZER; /* lock of all waiters; a leaf */
+/* Lock of all waiters; no other lock is taken while it is held. */
+static pthread_mutex_t waiters_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct evq all = {.fd = -1, .prev = &all, .next = &all};
 
 int evq_init(struct evq *evq)
@@ -102,8 +103,8 @@ static bool take_entry(struct evq *evq, struct evq_entry *out, struct waiter *wa
 int evq_get(struct evq *evq, struct evq_entry *out)
 {
     struct waiter waiter;
-    pthread_testcancel(); /* pthread_cancel() must end this thread here even if an event is
-                           * waiting, as in read(2) */
+    pthread_testcancel(); /* as in read(2), pthread_cancel() ends the thread even if an event is
+                           * waiting */
     if (take_entry(evq, out, NULL))
         return 0;
     int flags = fcntl(evq->fd, F_GETFL);

@@ -309,7 +309,8 @@ void ibv_unimport_mr(struct ibv_mr *ibv)
     struct vmr *mr = vmr_of(ibv);
     vhca_lock(mr->hca);
     bool original = rnic_map_get(&mr->hca->mrs, ibv->lkey) == mr;
-    mr->left = original; /* the region still uses this structure, so both are freed together */
+    /* Keep this structure, which the region still uses, until the region is freed. */
+    mr->left = original;
     vhca_unlock(mr->hca);
     if (!original)
         free(mr);
@@ -375,7 +376,8 @@ static int fetched_memory(struct ibv_pd *pd, const struct ibv_sge *sge, bool wri
         return EINVAL;
     if (write && !(mr->access & IBV_ACCESS_LOCAL_WRITE))
         return EPERM;
-    uint64_t off = sge->addr - mr->iova; /* wraps for an address before the region */
+    uint64_t off = sge->addr - mr->iova; /* offset in the region; wraps to a large number for an
+                                          * address before the region */
     if (sge->addr < mr->iova || off > mr->ibv.length || sge->length > mr->ibv.length - off)
         return EFAULT;
     *at = (char *)((uintptr_t)mr->ibv.addr + off);
@@ -400,8 +402,8 @@ int vmr_advise(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t fla
         vhca_unlock(vpd_base(pd)->hca);
         if (result != 0)
             return result;
-        /* The device uses the pages that the process has. So if no page is missing, nothing remains
-         * to be done. Only a caller that requested to wait for the pages gets an error for missing
+        /* The device uses the pages of the process, so there is nothing to do unless a page is
+         * missing. Missing pages are an error only for a caller that requested to wait for the
          * pages. */
         if (advice != IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT &&
             page_probe_populate(at, sge[i].length, write) != 0 && flags & IBV_ADVISE_MR_FLAG_FLUSH)

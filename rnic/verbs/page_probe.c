@@ -18,7 +18,8 @@
 
 /* ---- checking whole regions ------------------------------------------------------------------ */
 
-/* larger ranges are checked faster by reading the list of mappings */
+/* Longest range whose pages are checked one by one, bytes. For longer ranges, reading the list of
+ * mappings is faster. */
 #define POPULATED_MAX ((size_t)64 << 10)
 
 static int proc_fd = -1; /* descriptor of /proc, for programs that change their root directory */
@@ -129,7 +130,7 @@ static int probe_region(const void *addr, size_t len, bool write)
 
 int page_probe_region(const void *addr, size_t len, bool write)
 {
-    int held = rnic_cancel_disable(); /* a cancelled thread would leave the file open */
+    int held = rnic_cancel_disable(); /* no cancellation until the file is closed */
     int result = probe_region(addr, len, write);
     rnic_cancel_restore(held);
     return result;

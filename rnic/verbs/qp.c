@@ -212,8 +212,8 @@ struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
     return vqp_of(qp)->builder ? &vqp_of(qp)->ex : NULL;
 }
 
-/* maximum wait of vhca_linger(), in quiet times (RNIC_LINGER): without a maximum, packets of other
- * QPs could prolong the wait without end */
+/* Maximum wait of vhca_linger(), in quiet times (RNIC_LINGER). Without a maximum, packets of other
+ * QPs could prolong the wait forever. */
 #define LINGER_SPANS 20u
 
 void vhca_linger(struct vhca *hca)
@@ -383,7 +383,7 @@ int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask,
     struct rnic_qp_attr is;
     vhca_lock(qp->hca);
     rnic_qp_query(qp->rnic, &is, NULL);
-    if (mask & IBV_QP_STATE) /* otherwise the mask is a hint: all attributes are returned */
+    if (mask & IBV_QP_STATE) /* all other attributes are returned, whatever the mask */
         ibv->state = (enum ibv_qp_state)is.state;
     *attr = (struct ibv_qp_attr){.ah_attr = qp->ah_attr};
     vhca_unlock(qp->hca);

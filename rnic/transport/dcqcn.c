@@ -73,8 +73,9 @@ static uint64_t increase_step(const struct rnic_dcqcn *dc, const struct rnic_dcq
     return 0;
 }
 
-/* Applies one rate increase. The target rises by the step of the phase. The current rate rises
- * halfway to the target, rounded up so that it reaches the target. */
+/* Applies one rate increase. Adds the step of the current phase to the target rate. Then moves the
+ * current rate halfway to the target rate, rounded up so that it reaches the target rate in the
+ * end. */
 static void increase_rate(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr)
 {
     dc->target += increase_step(dc, attr);

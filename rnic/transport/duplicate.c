@@ -11,8 +11,8 @@ enum rnic_resp_step rnic_resp_duplicate(struct rnic_responder *resp, const struc
 
     resp->counters->duplicate_request++;
     /* The PSN precedes the first PSN of this connection, so the request probably belongs to an
-     * earlier connection with the same QPN. An ACK would answer a request that the present peer
-     * never sent (ghost ACK, R252). */
+     * earlier connection with the same QPN. The responder drops it, because an ACK would
+     * acknowledge a request that the present peer never sent (ghost ACK, R252). */
     if ((rnic_pos)-ahead > resp->epos)
         return RNIC_RESP_DROP;
     switch (pkt->op->kind) {

@@ -139,8 +139,8 @@ void rnic_requester_answered(struct rnic_requester *req, rnic_pos pos)
     const struct rnic_swqe *wqe = rnic_sq_wqe(&req->sq, req->sq.head);
     bool counted = req->cur != req->sq.head && rnic_wr_is_fetch(wqe->opcode);
 
-    assert(req->una < pos && pos <= rnic_swqe_end(wqe)); /* the completer acknowledges one WQE at a
-                                                          * time */
+    /* `pos` is in the oldest WQE, because the completer acknowledges one WQE at a time */
+    assert(req->una < pos && pos <= rnic_swqe_end(wqe));
     if (counted)
         req->fetch_psns -= pos - req->una;
     req->una = pos;
@@ -261,7 +261,7 @@ void rnic_requester_expire(struct rnic_requester *req, uint64_t now)
 {
     switch (rnic_retry_expire(&req->retry, now)) {
     case RNIC_RETRY_IDLE:
-    case RNIC_RETRY_RNR: break; /* nxt was set when the RNR NAK arrived */
+    case RNIC_RETRY_RNR: break; /* no change: nxt was set when the RNR NAK arrived */
     case RNIC_RETRY_ACK:
         req->counters->local_ack_timeout_err++;
         req->restarted = false; /* the response to the latest go-back was lost */
@@ -275,8 +275,8 @@ void rnic_requester_expire(struct rnic_requester *req, uint64_t now)
 /* Returns whether credits allow the WQE at cur to be sent (R134, R135). A message that uses a
  * receive WQE needs a credit. Without a credit, one message may send its first packet, with AckReq,
  * and continues after the ACK. One message may also be sent if nothing is in flight, so that a
- * wrong MSN cannot block the queue. Packets first sent before the responder sent credits are
- * retransmitted without a credit (R153). */
+ * wrong MSN cannot block the queue. Packets that were first sent before the responder sent its
+ * first credits are retransmitted without a credit (R153). */
 static bool has_credit(const struct rnic_requester *req, const struct rnic_swqe *wqe)
 {
     int32_t over;

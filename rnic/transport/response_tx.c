@@ -44,7 +44,7 @@ void rnic_responder_update_seq_nak(struct rnic_responder *resp)
     } else if (resp->epos < resp->gap_end) {
         last->pos = resp->epos;
         last->msn = resp->msn;
-        resp->nak = RNIC_NAK_SEQ; /* prevents a second NAK for this gap (R068) */
+        resp->nak = RNIC_NAK_SEQ; /* send no second NAK for this gap (R068) */
     } else {
         rnic_response_queue_nak_to_ack(&resp->responses);
         resp->gap_end = 0;

@@ -164,8 +164,8 @@ void rnic_rq_return(struct rnic_rq *rq, struct rnic_rwqe *wqe)
 void rnic_rq_clear(struct rnic_rq *rq)
 {
     for (uint32_t i = 0; i < rq->cap; i++)
-        rq->free[i] =
-            (uint16_t)(rq->cap - 1 - i); /* makes the first posted WQE the first in memory */
+        /* Order of the stack in which the first posted WQE is the first one in memory. */
+        rq->free[i] = (uint16_t)(rq->cap - 1 - i);
     rq->free_cnt = rq->cap;
     rq->fifo_head = 0;
     rq->fifo_cnt = 0;
@@ -190,8 +190,8 @@ enum rnic_mem rnic_scatter_put(struct rnic_scatter *at, const struct rnic_rwqe *
         }
         if (room > len)
             room = len;
-        /* addr + off exceeds 2^64 only for an SGE outside every region, which translate_recv()
-         * refuses. */
+        /* If addr + off wraps beyond 2^64, the SGE is outside every region, and translate_recv()
+         * refuses it. */
         mem = ops->translate_recv(qp, sge->lkey, sge->addr + at->off, room, &dst);
         if (mem != RNIC_MEM_OK)
             return mem;

@@ -138,8 +138,8 @@ FOLDS static inline uint32_t fold_few(const __m512i x[2], const uint8_t *from, s
 }
 
 /* Returns the CRC of `len` bytes, a multiple of 4 and >= 4. To get a multiple of the vector size,
- * zeros are put before the packet, which do not change the CRC. So the initial CRC and the mask are
- * applied where the packet starts in the first vector. */
+ * zeros are put before the packet, which do not change the CRC. The initial CRC and the mask are
+ * therefore applied at the place in the first vector where the packet starts. */
 FOLDS static uint32_t fold_ones(uint32_t crc, const uint8_t *p, size_t len,
                                 const uint8_t ones[ROCE_CRC_ONES])
 {

@@ -54,7 +54,8 @@ static int parse_udp(struct roce_walk *walk)
     if (pkt->udp.dport != ROCE_UDP_PORT)
         return ROCE_ERR_NOT_ROCE;
     if (roce_pkt_defect(pkt, ROCE_DEFECT_IP_FRAGMENT))
-        return ROCE_OK; /* the UDP length is the one of the whole datagram */
+        return ROCE_OK; /* a first fragment: its UDP length is that of the whole datagram, so it is
+                         * not compared */
     limit_end(walk, udp_off + pkt->udp.len, ROCE_DEFECT_UDP_LEN);
     if (walk->end != ip_end) /* the IP packet has bytes after the UDP datagram */
         roce_walk_defect(walk, ROCE_DEFECT_UDP_LEN);
@@ -83,7 +84,7 @@ static int parse_ip4(struct roce_walk *walk)
     fragment = roce_bits_get(p, 6, 2, 14);
     if (fragment)
         roce_walk_defect(walk, ROCE_DEFECT_IP_FRAGMENT);
-    if (pkt->ip4.frag != 0) /* a later fragment has no UDP header */
+    if (pkt->ip4.frag != 0) /* a fragment after the first one has no UDP header */
         return ROCE_ERR_NOT_ROCE;
     if (pkt->ip4.version != 4)
         roce_walk_defect(walk, ROCE_DEFECT_IP_VERSION);

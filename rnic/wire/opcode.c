@@ -27,7 +27,7 @@
 #define REST64(v) REST16(v) REST16((v) + 16) REST16((v) + 32) REST16((v) + 48)
 
 /* The table first gets 256 rows for unlisted opcodes; the rows of opcodes.def override some of
- * them. So the compiler's warning about overrides is off here. */
+ * them. The compiler's warning about overridden rows is therefore off here. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Woverride-init"
 static const struct roce_opcode rows[256] = {

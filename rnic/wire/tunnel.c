@@ -346,7 +346,8 @@ static void at_ip6(struct tunnel_walk *walk)
 }
 
 /* Parses a tag of `len` bytes and the Ethernet type at its end. An IP packet after VLAN tags is not
- * in a tunnel. After the tag of a port extender (`of_port`), an IP packet is the inner packet. */
+ * in a tunnel. The tag of a port extender (`of_port`) is a tunnel, whose inner packet is the IP
+ * packet after it. */
 static void at_tag(struct tunnel_walk *walk, size_t len, bool of_port)
 {
     const uint8_t *p = take_bytes(walk, len);

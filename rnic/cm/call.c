@@ -159,8 +159,8 @@ void cm_send_rej(struct rnic_cm_id *id, enum roce_cm_rej_reason reason, const vo
                       : id->state == RNIC_CM_REP_RCVD ? REJ_REP
                                                       : REJ_OTHER;
     msg.rej.reason = (uint16_t)reason;
-    if (reason == ROCE_CM_REJ_TIMEOUT) { /* add our CA GUID to the REJ: the peer may not know our
-                                          * communication id yet */
+    if (reason == ROCE_CM_REJ_TIMEOUT) { /* our CA GUID identifies the exchange: the peer may not
+                                          * know our communication id yet */
         msg.rej.info_len = 8;
         roce_bits_put(msg.rej.info, 0, 0, 64, id->cm->attr.ca_guid);
     }

@@ -94,7 +94,8 @@ static void on_repeated_req(struct rnic_cm_id *id, const struct roce_cm_msg *msg
             send_rej_once(id->cm, msg, &id->addr, 0, msg->req.local_comm_id, OF_REQ,
                           ROCE_CM_REJ_STALE);
         break;
-    default: break; /* the exchange has ended, or has gone past the REQ */
+    /* Ignore the repeated REQ: the exchange has ended, or no longer waits after the REQ. */
+    default: break;
     }
 }
 
@@ -108,8 +109,8 @@ static enum roce_cm_rej_reason req_reject_reason(const struct roce_cm_msg *msg,
 
     if (req->transport == ROCE_CM_TRANSPORT_RD || (req->transport == ROCE_CM_TRANSPORT_EXTENDED &&
                                                    req->ext_transport != ROCE_CM_EXT_TRANSPORT_XRC))
-        return ROCE_CM_REJ_INVALID_TRANSPORT; /* an RD connection, or an unknown extended transport
-                                               * (R245) */
+        return ROCE_CM_REJ_INVALID_TRANSPORT; /* refuse an RD connection or an unknown extended
+                                               * transport (R245) */
     if (req->mtu < 1 || req->mtu > 5)
         return ROCE_CM_REJ_INVALID_MTU;
     if ((req->pkey ^ RNIC_CM_PKEY) & 0x7FFF)
@@ -118,9 +119,10 @@ static enum roce_cm_rej_reason req_reject_reason(const struct roce_cm_msg *msg,
     if (memcmp(req->primary_remote_gid, addr->local, 16) != 0)
         return ROCE_CM_REJ_INVALID_GID;
     if (req->local_qpn < 2 || req->local_qpn == ROCE_QP_MULTICAST)
-        return ROCE_CM_REJ_UNSUPPORTED; /* not the QPN of a connection */
+        return ROCE_CM_REJ_UNSUPPORTED; /* refuse a REQ whose QPN is not that of a connection */
     if (memcmp(req->primary_local_gid, addr->remote, 16) != 0)
-        return ROCE_CM_REJ_UNSUPPORTED; /* a connection with another port than the sender's */
+        return ROCE_CM_REJ_UNSUPPORTED; /* refuse a connection with another port than the sender of
+                                         * the REQ */
     /* RDMA-IP header that is invalid, or has another IP version than the GIDs (R243); Linux uses
      * this reason. */
     rc = roce_cm_rdmaip_read(&ip, msg);

@@ -48,8 +48,8 @@ static int destroy_id(const struct uc_call *call)
     const struct rdma_ucm_destroy_id *in = &call->in->destroy_id;
     struct rdma_ucm_destroy_id_resp resp = {.events_reported = 0};
     struct uc_id *id = uc_id_get(call->file, in->id);
-    if (call->file->inherited) /* in a child of fork(), librdmacm only frees its copy; the id
-                                * belongs to the parent */
+    if (call->file->inherited) /* a child of fork() destroys only its copy of the id, which belongs
+                                * to the parent */
         return uc_answer(call, in->response, &resp, sizeof resp);
     if (!id)
         return -ENOENT;
@@ -352,8 +352,8 @@ static int accept_id(const struct uc_call *call)
             result = rnic_cm_accept(id->cm, &rep, rnic_live_now());
     }
     if (result != 0)
-        reject(id, 0, NULL, 0); /* otherwise the peer would wait for an answer (core/cma.c,
-                                 * rdma_accept) */
+        reject(id, 0, NULL, 0); /* reject the request, because the peer waits for an answer
+                                 * (core/cma.c, rdma_accept) */
     else if (in->conn_param.valid)
         id->uid = in->uid;
     uc_worker_wake();

@@ -76,8 +76,7 @@ int vcma_close(int fd)
             next = id->next;
             if (id->file == file) {
                 uc_id_del(id);
-                next = uc_ids; /* start again at the first id, because deleting an id may also
-                                * delete other ids */
+                next = uc_ids; /* restart the loop, because uc_id_del() may also delete other ids */
             }
         }
         for (struct uc_file **at = &files; *at; at = &(*at)->next)
@@ -234,7 +233,8 @@ void uc_move_events(struct uc_id *id, struct uc_file *to)
         *last = event;
         last = &event->next;
         event->next = NULL;
-        if (event->child) /* the new id of a connection request moves with the event */
+        if (event->child) /* the event of a connection request takes its new id along to the other
+                           * channel */
             event->child->file = to;
     }
     id->file = to;

@@ -104,7 +104,7 @@ void uc_id_del(struct uc_id *id)
             uc_id_del(event->child);
         free(event);
     }
-    if (!id->uid) /* without a uid, the program has not yet read the CONNECT_REQUEST of this id */
+    if (!id->uid) /* the program does not know the id: it has not read the CONNECT_REQUEST yet */
         uc_discard_request(id);
     while ((listener = id->listeners) != NULL) {
         id->listeners = listener->next;

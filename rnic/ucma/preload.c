@@ -212,8 +212,9 @@ int open64(const char *path, int flags, ...)
 
 /* Called after a failed write(). Delays a thread that reads an event from a channel which another
  * thread has just destroyed: librdmacm then uses a descriptor from freed memory. With a kernel CM,
- * such a thread would usually wait forever, until the process ends (rping). So the thread waits
- * here before it returns EBADF, for longer than the process needs to end (worker.c, LINGER_NS). */
+ * such a thread would usually wait forever, until the process ends (rping). The thread therefore
+ * waits in this function before it returns EBADF, for longer than the process needs to end
+ * (worker.c, LINGER_NS). */
 static void delay_late_reader(const void *buf, size_t len)
 {
     static const struct timespec moment = {.tv_sec = 5};

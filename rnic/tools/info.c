@@ -133,7 +133,7 @@ static int print_usage(void)
 
 /* ---- reading the command line ---------------------------------------------------------------- */
 
-/* What each word of the command line prints. */
+/* Words of the command line, and the functions that print their output. */
 static const struct {
     const char *word;
     int (*print)(void);

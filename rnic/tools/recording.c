@@ -25,8 +25,8 @@ int recording_begin(const char *path, struct run_folder *folder, struct error *e
     if (snprintf(name, sizeof(name), "%s.XXXXXX", path) < (int)sizeof(name) &&
         run_folder_create(folder, name, error) == 0)
         return 0;
-    /* The name does not begin like that of a scratch folder: the next rnic-run would delete such a
-     * folder if this rnic-run were killed. */
+    /* The name must not begin like that of a scratch folder, because the next rnic-run deletes the
+     * scratch folders of a killed one. */
     snprintf(name, sizeof(name), "%s/rnic-record-XXXXXX", scratch_folder());
     return run_folder_create(folder, name, error);
 }

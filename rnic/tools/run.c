@@ -591,8 +591,8 @@ int main(int argc, char **argv)
         complain(options.tap, "--tap: no such interface");
         return 2;
     }
-    /* Output files are created last. So an earlier error neither truncates an existing file nor
-     * leaves a new one. */
+    /* Output files are created last, so that an earlier error neither truncates an existing file
+     * nor leaves a new one. */
     if ((options.timeline && !open_rows(&options, &rows)) ||
         (options.record && !prepare_record(options.record, record)) ||
         (options.record && !options.selfcheck && !begin_recording(record, &folder)) ||
@@ -615,7 +615,7 @@ int main(int argc, char **argv)
     if (status == 0)
         status = run(options.program);
     if (!linked)
-        check_link(); /* a second time, below the output of the program */
+        check_link(); /* repeat the message about the link below the output of the program */
     impaired = end_drops(&options, &drops_folder, comment, sizeof comment);
     int verdict = watch ? end_watch(watch, &folder, copy, impaired) : 0;
     if (options.timeline &&

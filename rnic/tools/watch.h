@@ -4,8 +4,8 @@
  * --selfcheck). Each process records into a folder (port/frameio/record.h). A thread reads the
  * recordings every few milliseconds, sorts the frames by time, and passes them to `rocedrill
  * check`. The thread frees the disk space of data that it has read. If `rocedrill check` is slower
- * than the programs, the programs wait while more than 256 MiB are not yet judged. So neither
- * memory nor disk use grows with the run time.
+ * than the programs, the programs wait while more than 256 MiB are not yet judged. Therefore the
+ * use of memory and disk does not grow with the run time.
  */
 #ifndef TOOLS_WATCH_H
 #define TOOLS_WATCH_H

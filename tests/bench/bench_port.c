@@ -7,9 +7,9 @@
  * ratios, not the times.
  *
  * RoCEv2 frames cost more than other frames of the same size: the IP layer and the firewall of the
- * kernel also process them, until the socket that reserves UDP port 4791 drops them. So the
- * reference sends and receives the same frames. Another figure is for frames with an EtherType that
- * the kernel does not know.
+ * kernel also process them, until the socket that reserves UDP port 4791 drops them. Therefore the
+ * reference also sends and receives RoCEv2 frames. A second reference uses frames with an EtherType
+ * that the kernel does not know.
  *
  * If each WRITE gets a separate ACK, a round trip of the device has four frames instead of two. The
  * time of the same four frames on bare libpcap is also printed; it is 1.0 to 1.55 times the time of
@@ -557,7 +557,7 @@ static void run(const char *iface, bool client, int fd, const struct conf *conf)
         printf(
             "%5u bytes: bare libpcap %7.1f kpps, live port %7.1f kpps: %5.1f %% (target 85 %%)\n",
             conf->size, m[0] / 1e3, m[1] / 1e3, 100 * m[1] / m[0]);
-        printf("     with an Ethernet type that IP does not look at, bare libpcap %7.1f kpps: "
+        printf("     with an EtherType that the IP layer ignores, bare libpcap %7.1f kpps: "
                "%5.1f %%\n",
                m[2] / 1e3, 100 * m[1] / m[2]);
         print_trips(&trips);

@@ -118,8 +118,8 @@ static void print_profile(const char *which, uint32_t len)
 }
 
 /* Prints the time that each piece of a packet needs when it runs alone. In a stream the pieces
- * overlap. So the printed rest, for posts, QPs, keys, completions and ACKs, can be smaller than it
- * really is. */
+ * overlap. The rest of the time, for posts, QPs, keys, completions and ACKs, can therefore be
+ * printed too small. */
 static void print_pieces(uint32_t len, double each)
 {
     uint64_t cnt = (uint64_t)(round_s / each) + 1;

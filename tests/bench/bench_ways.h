@@ -16,8 +16,8 @@ enum way {
      * CRC, the other computes the CRC and copies. */
     WAY_LEAST,
     WAY_RING, /* PACKET_TX_RING: 64 frames a call, from memory shared with the kernel */
-    /* As WAY_MMSG, but no process receives the frames: the cost of only the link and a kernel
-     * buffer. AF_XDP has the same cost if it copies, as it does on veth and the loopback. */
+    /* As WAY_MMSG, but no process receives the frames. This is the cost of the link and a kernel
+     * buffer alone. AF_XDP has the same cost if it copies, as it does on veth and the loopback. */
     WAY_BARE,
     WAY_SHARED, /* a ring in memory that both processes share; each side copies the payload and
                  * computes a CRC */

@@ -189,14 +189,15 @@ static void ours(struct replay *r, unsigned frame)
     if (!again(frame))
         act(r, &one->msg);
     if (!say(r, &mine)) {
-        suite_fail(__FILE__, __LINE__, "%s, message %u: our CM does not say its %s", r->name,
+        suite_fail(__FILE__, __LINE__, "%s, message %u: our CM does not send the %s", r->name,
                    frame + 1, roce_cm_name(one->msg.kind));
         return;
     }
     content(&one->msg, want);
     content(&mine, have);
     if (memcmp(want, have, sizeof(want)) != 0)
-        suite_fail(__FILE__, __LINE__, "%s, message %u: a %s that differs (ours: %s)", r->name,
+        suite_fail(__FILE__, __LINE__,
+                   "%s, message %u: the bytes of the %s differ (our CM sent a %s)", r->name,
                    frame + 1, roce_cm_name(one->msg.kind), roce_cm_name(mine.kind));
 }
 

@@ -47,7 +47,7 @@ static void repeated_event_is_merged(void)
     CU_ASSERT(event.qp == other);
     CU_ASSERT(event.cq == NULL);
     fixture_expect_no_event(&fixture);
-    provoke(fixture.qp); /* the first event was fetched, so it is raised again */
+    provoke(fixture.qp); /* the program has fetched the first event, so a second one is raised */
     fixture_expect_event(&fixture, RNIC_EVENT_COMM_EST);
     fixture_free(&fixture);
 }

@@ -23,8 +23,8 @@ static void begin(const struct rnic_limits *limits)
     EXPECT_EQ(rnic_cq_new(rnic, 1, &cq), RNIC_OK);
 }
 
-/* Counts: one object above the limit returns NOMEM. After one is deleted, another can be created.
- */
+/* Limits of numbers of objects: to create one object more returns NOMEM. After one object is
+ * deleted, another can be created. */
 static void count_above_the_limit_is_nomem(void)
 {
     const struct rnic_limits limits = {
@@ -66,7 +66,7 @@ static void count_above_the_limit_is_nomem(void)
     rnic_del(rnic);
 }
 
-/* Sizes: the limit is accepted, and a size above it returns INVALID. */
+/* Limits of sizes: the limit itself is accepted, and a greater size returns INVALID. */
 static void size_above_the_limit_is_invalid(void)
 {
     const struct rnic_limits limits = {.max_cqe = 10,
@@ -104,7 +104,7 @@ static void size_above_the_limit_is_invalid(void)
     rnic_del(rnic);
 }
 
-/* Counts and sizes of the remaining objects. */
+/* Limits of the numbers and sizes of the other objects. */
 static void of_other_objects(void)
 {
     const struct rnic_limits limits = {.max_ah = 2,
@@ -157,7 +157,7 @@ static void of_other_objects(void)
     rnic_del(rnic);
 }
 
-/* Limits of a QP's attributes, and of the SGEs of a READ. */
+/* Limits of the attributes of a QP, and of the number of SGEs of a READ. */
 static void of_a_connection(void)
 {
     const struct rnic_limits limits = {

@@ -17,7 +17,8 @@ static int reg(struct rnic_mr_attr attr, struct rnic_mr **out)
     return rnic_mr_reg(fixture.pd, &attr, out);
 }
 
-/* Registration with combinations of rights, wrapping addresses, and keys in use (R207). */
+/* Registrations with an invalid combination of rights, a range beyond the end of the address space,
+ * or a key in use are refused (R207). */
 static void invalid_registrations_are_refused(void)
 {
     struct rnic_mr *mr;
@@ -135,7 +136,8 @@ static void r084_range_check_equals_arithmetic(void)
     fixture_free(&fixture);
 }
 
-/* Every combination of granted and requested rights (R207). */
+/* For every combination of granted and requested rights, a request is refused if a right is missing
+ * (R207). */
 static void r207_missing_right_is_refused(void)
 {
     fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
@@ -156,8 +158,8 @@ static void r207_missing_right_is_refused(void)
     fixture_free(&fixture);
 }
 
-/* Rights and ranges in received packets; the guard bytes of the fixture do not change (R083, R250).
- */
+/* Received packets have a wrong right or range. They must be refused, and the guard bytes of the
+ * fixture must not change (R083, R250). */
 static void r083_on_the_wire(void)
 {
     static const struct {
@@ -384,7 +386,7 @@ static void rereg_makes_an_invalidated_region_valid(void)
     fixture_free(&fixture);
 }
 
-/* Regions above 4 GiB: offsets and lengths of more than 32 bits, also in packets. */
+/* Regions of more than 4 GiB: offsets and lengths have more than 32 bits, also in packets. */
 static void larger_than_4_gib(void)
 {
     uint64_t len = UINT64_C(5) << 30;

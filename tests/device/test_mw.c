@@ -184,8 +184,8 @@ static void r210_checked_against(void)
     }
 }
 
-/* Type 1: each bind returns a new key. The old key is valid until the bind executes. Length 0
- * unbinds (ibv_bind_mw(3)). */
+/* Each bind of a type 1 window returns a new key. The old key is valid until the bind executes. A
+ * bind of length 0 unbinds the window (ibv_bind_mw(3)). */
 static void type_1_rebind(void)
 {
     struct rnic_send_wr wr;
@@ -216,7 +216,8 @@ static void type_1_rebind(void)
     qp_pair_free(&pair);
 }
 
-/* Type 2: bound, invalidated by its QP or by the peer, and bound again with another key. */
+/* A type 2 window is bound, invalidated by its QP or by the peer, and bound again with another
+ * key. */
 static void life_of(enum kind kind)
 {
     const struct rnic_sge sge = {QP_PAIR_IOVA, 4, QP_PAIR_KEY};

@@ -158,8 +158,8 @@ static void r187_wrong_mask_changes_nothing(void)
 
 /* R184-R187: the required and optional attributes in a second form. For each attribute and
  * transition: the services that require the attribute (r), and those that allow it (o). Source:
- * qp_state_table of drivers/infiniband/core/verbs.c (Linux 6.1) without path migration. Here GSI
- * also allows the port, which the Linux table omits. */
+ * qp_state_table of drivers/infiniband/core/verbs.c (Linux 6.1) without path migration. Unlike the
+ * Linux table, this table also allows the attribute port for GSI. */
 /* clang-format off */
 static const struct {
     enum rnic_qp_state from, to;

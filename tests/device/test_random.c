@@ -353,7 +353,7 @@ static void lossy_connection(void)
     HOLDS(memcmp(fixture.mem, model, FIXTURE_MEM_LEN) == 0);
     fixture_expect_no_event(&fixture);
     EXPECT_EQ(fixture_state(&fixture), RNIC_QPS_RTS);
-    printf("    %u packets, %llu duplicates, %llu gaps, %llu RNR NAKs\n", item_cnt,
+    printf("    %u request packets, %llu duplicates, %llu PSN gaps, %llu RNR NAKs\n", item_cnt,
            (unsigned long long)fixture_counters(&fixture).duplicate_request,
            (unsigned long long)fixture_counters(&fixture).out_of_sequence,
            (unsigned long long)fixture_counters(&fixture).resp_rnr_nak);
@@ -490,8 +490,9 @@ static void faulty_packets(void)
             continue; /* a second NAK is not sent (R068, R070) */
         if (got != (verdict.syndrome >= 0) || (got && roce_opcode_has(out.op, ROCE_HDR_AETH) &&
                                                out.aeth.syndrome != verdict.syndrome)) {
-            suite_fail(__FILE__, __LINE__, "round %u: %s psn %s: wanted %d, got %d", round,
-                       pkt.op->name, exact ? "exact" : "ahead", verdict.syndrome,
+            suite_fail(__FILE__, __LINE__,
+                       "round %u: %s with %s PSN: syndrome %d expected, %d sent (-1: no response)",
+                       round, pkt.op->name, exact ? "the expected" : "a later", verdict.syndrome,
                        got ? out.aeth.syndrome : -1);
             break;
         }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * FLUSH and ATOMIC WRITE as Linux 6.12 sends them (traces/, recorded between two Soft-RoCE peers).
- * The device receives the recorded requests, with a corrected ICRC (D15). Its responses must equal
- * the recorded ones: opcode, PSN, kind of syndrome, NAK code, MSN, and READ data that the capture
- * itself wrote.
+ * The device receives the recorded requests, whose ICRC the test corrects (D15). Its responses must
+ * equal the recorded ones: opcode, PSN, kind of syndrome, NAK code, MSN, and READ data that the
+ * capture itself wrote.
  */
 #include <string.h>
 #include "device/rnic.h"

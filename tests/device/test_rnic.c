@@ -27,7 +27,7 @@ static void in_frame(const struct pktgen_frame *frame)
     rnic_input(fixture.rnic, frame->bytes, frame->len, ++fixture.now);
 }
 
-/* The device executes a SEND, a WRITE and a READ in every encapsulation. */
+/* In every encapsulation, the device executes a SEND, a WRITE and a READ. */
 static void end_to_end(void)
 {
     static const uint8_t hello[] = "hello, responder";

@@ -192,7 +192,8 @@ static void request_is_outstanding_until_a_completion_is_polled(void)
     for (unsigned i = 4; i < 8; i++)
         EXPECT_EQ(post(RNIC_WR_WRITE, i, 8, 0), RNIC_OK);
     acknowledge(8);
-    EXPECT_EQ(post(RNIC_WR_WRITE, 8, 8, 0), RNIC_ERR_FULL); /* no completion will free them */
+    /* The four unsignaled requests remain outstanding, because no completion after them exists. */
+    EXPECT_EQ(post(RNIC_WR_WRITE, 8, 8, 0), RNIC_ERR_FULL);
     fixture.attr.state = RNIC_QPS_RESET;
     EXPECT_EQ(rnic_qp_modify(qp, &fixture.attr, 0), RNIC_OK);
     fixture_connect(&fixture, qp);

@@ -137,8 +137,8 @@ static void empty_srq_causes_an_rnr_nak(void)
     qp_pair_free(&pair);
 }
 
-/* R195, R189, R190: a QP goes to ERR or RESET, or is deleted, in the middle of a message. Its WQE
- * is flushed or dropped silently, which makes room for another. Other WQEs of the SRQ stay. */
+/* A QP goes to ERR or RESET, or is deleted, in the middle of a message. Its WQE is flushed or
+ * silently dropped, which makes room for another. Other WQEs of the SRQ stay (R195, R189, R190). */
 static void qp_that_leaves_returns_its_wqe(void)
 {
     for (unsigned how = 0; how < 3; how++) {

@@ -40,7 +40,7 @@ static void one_timer(void)
     rnic_timers_trim(&timers);
     EXPECT_EQ(rnic_timers_next(&timers), 12000);
     CU_ASSERT(rnic_timers_due(&timers, 11999) == NULL);
-    /* The timer is set for an RNR wait, then cleared. */
+    /* Now the timer is set for an RNR wait, and then cleared. */
     rnic_timer_set(&timers, &timer[0], RNIC_RETRY_RNR, 31, 500000);
     EXPECT_EQ(rnic_timers_next(&timers), 500000);
     rnic_timer_set(&timers, &timer[0], RNIC_RETRY_IDLE, 0, RNIC_NEVER);
@@ -89,7 +89,8 @@ static void random_timers_expire_in_time(void)
         rnic_timers_trim(&timers);
         for (unsigned k = 0; k < CNT; k++)
             if (due[k] != RNIC_NEVER && due[k] + last[k] < rnic_timers_next(&timers))
-                suite_fail(__FILE__, __LINE__, "step %u: timer %u is forgotten", step, k);
+                suite_fail(__FILE__, __LINE__, "step %u: rnic_timers_next() ignores timer %u", step,
+                           k);
         while ((fired = rnic_timers_due(&timers, now)) != NULL) {
             i = (unsigned)(fired - timer);
             CU_ASSERT(due[i] <= now);
@@ -97,7 +98,8 @@ static void random_timers_expire_in_time(void)
         }
         for (unsigned k = 0; k < CNT; k++)
             if (due[k] != RNIC_NEVER && due[k] + last[k] <= now)
-                suite_fail(__FILE__, __LINE__, "step %u: timer %u is late", step, k);
+                suite_fail(__FILE__, __LINE__, "step %u: timer %u has not expired in time", step,
+                           k);
     }
 }
 

@@ -137,7 +137,7 @@ static void sent(const char *file, unsigned frame, const struct roce_pkt *pkt)
         model.bth.migreq = 1;
         want_len = roce_pkt_build(&model, 0, want, sizeof(want));
         if (want_len != (int)len)
-            say(file, frame, "our device sends another length");
+            say(file, frame, "our device sends a frame of another length");
         for (size_t i = 0; i < len && want_len == (int)len; i++) {
             if (want[i] != got[i]) {
                 suite_fail(__FILE__, __LINE__,
@@ -179,7 +179,7 @@ static void received(const char *file, unsigned frame, const struct roce_pkt *pk
         if (memcmp(mem + (ip4 ? 20 : 0), pkt->frame + pkt->net_off, ip4 ? 20 : 40) != 0 ||
             (pkt->payload_len && memcmp(mem + 40, pkt->payload, pkt->payload_len) != 0) ||
             mem[40 + pkt->payload_len] != 0xEE)
-            say(file, frame, "the receive buffer has other bytes");
+            say(file, frame, "the receive buffer does not contain the recorded bytes");
     }
     rnic_del(rnic);
 }

@@ -102,8 +102,9 @@ static bool is_there(const struct judge_spoil *s, const struct flowgen_frame *f,
 
 /* ---- comparison of observers ----------------------------------------------------------------- */
 
-/* Observers without the fast path (flow/fast_path.c) and without results judge the same packets.
- * The functions below compare their findings, results and summaries, which must be equal. */
+/* Two more observers judge the same packets: one without the fast path (flow/fast_path.c), and one
+ * that stores no results. The functions below compare the findings, results and summaries of the
+ * observers, which must be equal. */
 static bool same_finding(const struct roce_finding *a, const struct roce_finding *b)
 {
     return a->rule == b->rule && a->severity == b->severity && a->frame == b->frame &&
@@ -196,8 +197,9 @@ static void compare_results(const struct roce_flow_result *a, const struct roce_
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++)
         if (memcmp((const char *)a + members[i].off, (const char *)b + members[i].off,
                    members[i].len) != 0) {
-            suite_fail(__FILE__, __LINE__, "with and without runs: frame %u differs in %s", frame,
-                       members[i].name);
+            suite_fail(__FILE__, __LINE__,
+                       "with and without the fast path: frame %u has another result in member %s",
+                       frame, members[i].name);
             return;
         }
 }
@@ -215,8 +217,8 @@ static void compare(const struct verdict *a, const struct verdict *b, const char
         same = judge_same_conn(&a->conn[i], &b->conn[i]) && a->times[i] == b->times[i];
     if (!same)
         suite_fail(__FILE__, __LINE__,
-                   "%s: %u and %u findings, %u and %u connections, or one of them differs", what,
-                   a->finding_cnt, b->finding_cnt, a->conn_cnt, b->conn_cnt);
+                   "%s: the observers differ in findings (%u and %u) or connections (%u and %u)",
+                   what, a->finding_cnt, b->finding_cnt, a->conn_cnt, b->conn_cnt);
 }
 
 static struct roce_flow *observer(struct roce_flow_opts o, struct verdict *v)

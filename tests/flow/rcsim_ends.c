@@ -72,7 +72,8 @@ static bool may_send(struct rcsim *s, struct rcsim_end *e, const struct rcsim_wq
         const struct rcsim_wqe *before = rcsim_wqe_of(e, e->snd - 1);
 
         if (rcsim_uses_rq(before->op) && (uint32_t)(before - e->wqe) + 1 > e->lsn)
-            return false; /* the previous message was sent as a probe and is not acknowledged */
+            return false; /* wait: the previous message was sent as a probe and is not acknowledged
+                           * yet */
     }
     return true;
 }

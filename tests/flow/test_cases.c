@@ -21,7 +21,8 @@ static void check(const struct rule_case *c, bool wrong)
     else
         CU_PASS("as it should");
     if (!wrong && judge_errors(&v, roce_rule_info(c->rule)->id))
-        suite_fail(__FILE__, __LINE__, "%s: the good conversation has errors",
+        suite_fail(__FILE__, __LINE__,
+                   "%s: the conversation without the violation has ERROR findings",
                    roce_rule_info(c->rule)->id);
     if (!wrong)
         return;

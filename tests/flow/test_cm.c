@@ -388,8 +388,9 @@ static void packets_decide_the_path_mtu(void)
                         judge_found(&v, ROCE_RULE_READ_RESP_SIZE) ||
                         judge_found(&v, ROCE_RULE_PMTU_SIZE) || judge_errors(&v, "path MTU"))
                         suite_fail(__FILE__, __LINE__,
-                                   "CM %u, used %u, first %u: %llu completed, %llu missing", agreed,
-                                   used, first,
+                                   "path MTU %u in CM, %u in use, first packets %u: %llu READs "
+                                   "completed, %llu PSNs missing",
+                                   agreed, used, first,
                                    (unsigned long long)a->oper[ROCE_OPER_READ].completed,
                                    (unsigned long long)a->missing_psns);
                 }

@@ -92,7 +92,8 @@ static void every_rule_is_detected_often_enough(void)
             now[s] = share(c, s);
             sum[s] += now[s];
             if (least && now[s] + SLACK < least[s])
-                suite_fail(__FILE__, __LINE__, "%s, %s: found in %u of a hundred, not %u", id,
+                suite_fail(__FILE__, __LINE__,
+                           "%s, %s: %u %% of the violations are reported, not %u %% as before", id,
                            names[s], now[s], least[s]);
         }
         cnt++;
@@ -103,7 +104,8 @@ static void every_rule_is_detected_often_enough(void)
             suite_fail(__FILE__, __LINE__, "no row for %s", id);
     }
     for (enum spoil s = 0; s < SPOILS; s++)
-        printf("    %-14s %u of a hundred, over %u rules\n", names[s], sum[s] / cnt, cnt);
+        printf("    %-14s %u %% of the violations are reported, mean of %u rules\n", names[s],
+               sum[s] / cnt, cnt);
     CU_PASS("as often as before");
 }
 

@@ -24,8 +24,8 @@ static uint32_t put(struct flowgen *g, uint8_t opcode, uint32_t len)
     return p.bth.psn;
 }
 
-/* An ACK has each of these syndromes. Those that are reserved for RC must be reported; NAK codes
- * valid for RC must not. */
+/* An Acknowledge packet has a syndrome of the table. A syndrome that is reserved for RC must be
+ * reported; a NAK code that is valid for RC must not. */
 static void reserved_syndromes_are_reported(void)
 {
     static const struct {

@@ -297,7 +297,8 @@ static void one_differing_packet_is_judged_alike(void)
         /* Some changes have no effect in some conversations, such as IPv4 options in an IPv6
          * packet. */
         if (rows[row].unseen ? seen > 0 : seen < ROUNDS / 8)
-            suite_fail(__FILE__, __LINE__, "%s: seen in %u of %d", rows[row].name, seen, ROUNDS);
+            suite_fail(__FILE__, __LINE__, "%s: the results differ in %u of %d conversations",
+                       rows[row].name, seen, ROUNDS);
     }
     CU_PASS("each was seen");
 }

@@ -314,10 +314,12 @@ static void adaptive_retransmission_is_recognised(void)
         if (a->retx[ROCE_CAUSE_TIMEOUT].go_backs != rows[i].timeouts ||
             a->early_timeouts != rows[i].early || a->adaptive != rows[i].adaptive ||
             count(&v, ROCE_RULE_TIMEOUT_RANGE))
-            suite_fail(__FILE__, __LINE__, "%s: %llu timeouts, %llu early%s, %u out of range",
-                       rows[i].name, (unsigned long long)a->retx[ROCE_CAUSE_TIMEOUT].go_backs,
-                       (unsigned long long)a->early_timeouts, a->adaptive ? ", adaptive" : "",
-                       count(&v, ROCE_RULE_TIMEOUT_RANGE));
+            suite_fail(
+                __FILE__, __LINE__,
+                "%s: %llu timeouts, %llu early timeouts%s, %u findings about the timeout range",
+                rows[i].name, (unsigned long long)a->retx[ROCE_CAUSE_TIMEOUT].go_backs,
+                (unsigned long long)a->early_timeouts, a->adaptive ? ", adaptive" : "",
+                count(&v, ROCE_RULE_TIMEOUT_RANGE));
     }
 }
 
@@ -391,8 +393,9 @@ static void order_that_does_not_matter_is_recognised(void)
             a->retx[ROCE_CAUSE_UNKNOWN].go_backs ||
             count(&v, ROCE_RULE_SPORT_CONSTANT) != rows[i].port_findings ||
             (rows[i].ports > 1 && a->udp_sports != 3))
-            suite_fail(__FILE__, __LINE__, "%s: %s, %llu accepted, %llu NAKs, %u of ports, %u",
-                       rows[i].name, a->any_order ? "any" : "in order",
+            suite_fail(__FILE__, __LINE__,
+                       "%s: %s, %llu accepted early, %llu NAKs, %u findings about ports, %u ports",
+                       rows[i].name, a->any_order ? "accepts any order" : "requires the order",
                        (unsigned long long)a->accepted_early,
                        (unsigned long long)a->retx[ROCE_CAUSE_SEQ_NAK].go_backs,
                        count(&v, ROCE_RULE_SPORT_CONSTANT), a->udp_sports);

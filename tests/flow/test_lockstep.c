@@ -192,15 +192,16 @@ static void all_shapes(bool holes)
             errors += seen.errors;
             pairs += s.qps;
             if (seen.errors)
-                printf(
-                    "    %s, %u QPs%s%s%s%s: %u right, %u wrong, %u directions apart, %u errors\n",
-                    port_names[ports], s.qps, s.equal_psns ? ", equal PSNs" : "",
-                    s.shuffled ? ", shuffled" : "", s.both_ways ? ", both ways" : "",
-                    s.slow_acks ? ", late answers" : "", seen.right, seen.wrong, seen.apart,
-                    seen.errors);
+                printf("    %s, %u QPs%s%s%s%s: %u right pairs, %u wrong, %u unpaired directions, "
+                       "%u errors\n",
+                       port_names[ports], s.qps, s.equal_psns ? ", equal PSNs" : "",
+                       s.shuffled ? ", shuffled" : "", s.both_ways ? ", both ways" : "",
+                       s.slow_acks ? ", late answers" : "", seen.right, seen.wrong, seen.apart,
+                       seen.errors);
         }
-        printf("    %s%s: %u pairs, %u right, %u wrong, %u directions apart, %u errors\n",
-               port_names[ports], holes ? ", with holes" : "", pairs, right, wrong, apart, errors);
+        printf("    %s%s: %u pairs, %u right, %u wrong, %u unpaired directions, %u errors\n",
+               port_names[ports], holes ? ", packets missing" : "", pairs, right, wrong, apart,
+               errors);
         EXPECT_EQ(errors, 0);
         /* If the source ports prove nothing and the capture lacks the packets that distinguish the
          * QPs, the observer may pair two directions wrongly. The summary must then mark the pair as

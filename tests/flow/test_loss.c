@@ -58,9 +58,11 @@ static void compare(struct rng *rng, uint32_t permille)
     EXPECT_EQ(found.cnt, cnt);
     for (size_t i = 0; i < cnt && i < found.cnt && i < LOSSES; i++)
         if (found.loss[i].psn != truth[i].psn || found.loss[i].timeout != truth[i].timeout) {
-            suite_fail(__FILE__, __LINE__, "go-back %zu of %zu: psn %u %s, found psn %u %s", i, cnt,
-                       truth[i].psn, truth[i].timeout ? "timer" : "NAK", found.loss[i].psn,
-                       found.loss[i].timeout ? "timer" : "NAK");
+            suite_fail(
+                __FILE__, __LINE__,
+                "go-back %zu of %zu: from PSN %u by a %s, but the observer found PSN %u by a %s", i,
+                cnt, truth[i].psn, truth[i].timeout ? "timer" : "NAK", found.loss[i].psn,
+                found.loss[i].timeout ? "timer" : "NAK");
             break;
         }
 }

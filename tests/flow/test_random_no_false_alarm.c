@@ -168,8 +168,8 @@ static void run(enum point point)
     for (uint64_t i = 0; i < cnt; i++)
         warned += run_talk(point, rng_u64(&all));
     if (warned * 100 > cnt * suspected(point))
-        suite_fail(__FILE__, __LINE__, "%llu of %llu talks have a WARN", (unsigned long long)warned,
-                   (unsigned long long)cnt);
+        suite_fail(__FILE__, __LINE__, "%llu of %llu conversations have a WARN finding",
+                   (unsigned long long)warned, (unsigned long long)cnt);
 }
 
 /* Conversations for which the observer once reported an ERROR although both ends conformed. */

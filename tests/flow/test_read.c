@@ -193,7 +193,9 @@ static void restart_shows_the_missing_response(void)
         judge_end(&g, &v);
         if (a->retx[rows[i].cause].go_backs != 1 || r->captured != rows[i].captured ||
             r->missing != rows[i].missing || r->psn != p.bth.psn || r->frame == 0)
-            suite_fail(__FILE__, __LINE__, "%s: %llu gaps, %llu implied, %llu captured, PSN %u",
+            suite_fail(__FILE__, __LINE__,
+                       "%s: %llu go-backs for READ gaps, %llu for implied NAKs, %llu responses "
+                       "captured, PSN %u",
                        rows[i].name, (unsigned long long)a->retx[ROCE_CAUSE_READ_GAP].go_backs,
                        (unsigned long long)a->retx[ROCE_CAUSE_IMPLIED_NAK].go_backs,
                        (unsigned long long)r->captured, r->psn);

@@ -89,8 +89,9 @@ static void same(int side, const char *what, const char *more, uint64_t truth, u
     if (truth == found)
         return;
     if (differ++ < 4)
-        suite_fail(__FILE__, __LINE__, "%s, seed %llu, side %d: %s%s: %llu, found %llu", row->name,
-                   (unsigned long long)seed, side, what, more, (unsigned long long)truth,
+        suite_fail(__FILE__, __LINE__,
+                   "%s, seed %llu, side %d: %s%s: %llu in the model, %llu by the observer",
+                   row->name, (unsigned long long)seed, side, what, more, (unsigned long long)truth,
                    (unsigned long long)found);
 }
 
@@ -223,7 +224,8 @@ static void summaries_equal_the_model(void)
             play();
             wrong += differ > 0;
         }
-        printf("    %-28s %u of %llu seeds differ\n", row->name, wrong, (unsigned long long)seeds);
+        printf("    %-28s %u of %llu seeds have other counts than the model\n", row->name, wrong,
+               (unsigned long long)seeds);
     }
     CU_PASS("compared");
 }

@@ -346,8 +346,8 @@ static void used_again(enum start start)
             snprintf(why, sizeof(why), "%s, %s, talk %u", start_names[start], spoils[k].name, i);
             accused += judge_errors(&v, why) > 0;
         }
-        printf("    %s, %s: %u of %u accused\n", start_names[start], spoils[k].name, accused,
-               talks);
+        printf("    %s, %s: ERROR findings in %u of %u conversations\n", start_names[start],
+               spoils[k].name, accused, talks);
         CU_ASSERT(accused <= (seed == 1 ? 0 : 1 + talks / 3000));
     }
 }

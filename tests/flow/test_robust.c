@@ -76,9 +76,9 @@ static void expect_no_error(const struct flowgen *g, const struct judge_spoil *s
     snprintf(why, sizeof(why), "%s (%u per mille missing, snap %u, head %u)", what,
              spoil->drop_permille, spoil->snap_min, spoil->head);
     if (judge_errors(&v, why))
-        suite_fail(__FILE__, __LINE__, "%s: a good device is accused", why);
+        suite_fail(__FILE__, __LINE__, "%s: ERROR findings, although the devices conform", why);
     else
-        CU_PASS("nobody is accused");
+        CU_PASS("no ERROR findings");
 }
 
 static void run_shaken(struct judge_spoil spoil, uint32_t most, const char *what)

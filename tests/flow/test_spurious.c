@@ -277,8 +277,9 @@ static void ack_long_after_a_go_back_of_many_packets_shows_a_spurious_timeout(vo
     }
 }
 
-/* Without IPv4 identification, and two ACKs 1 us apart. No earlier ACK was captured twice, and the
- * first of them is late: the responder stalled, and then answered both transmissions. */
+/* The packets have no IPv4 identification, and two equal ACKs are 1 us apart. They are not two
+ * captures of one ACK, because no earlier ACK was captured twice and the first of the two is late:
+ * the responder stalled, and then answered both transmissions. */
 static void two_late_acks_close_together_show_a_spurious_timeout(void)
 {
     struct flowgen g;
@@ -481,7 +482,8 @@ static void copied_retransmission_is_not_spurious(void)
     expect(&g, 0, 1);
 }
 
-/* Without IPv4 identification, a response that is captured twice looks like two responses. */
+/* The packets have no IPv4 identification, so a response that is captured twice looks like two
+ * responses. */
 static void response_captured_twice_is_not_spurious(void)
 {
     struct flowgen g;
@@ -515,7 +517,8 @@ static void response_soon_after_few_round_trips_is_not_spurious(void)
     expect(&g, 0, 1);
 }
 
-/* The responder lacks the third packet of both transmissions, and is slow. */
+/* The third packet of both transmissions is lost behind the capture point, and the responder sends
+ * its sequence NAK late. */
 static void late_sequence_nak_is_not_spurious(void)
 {
     struct flowgen g;

@@ -40,7 +40,8 @@ static void rnr_nak_without_retry_is_a_give_up(void)
         if (rows[i].cm) {
             struct roce_cm_msg req = flowgen_cm_req(&g), rep = flowgen_cm_rep(&g);
 
-            req.req.rnr_retry_count = rows[i].rnr_retry ? 0 : 7; /* for the passive side */
+            /* The REQ contains the count of the passive side. */
+            req.req.rnr_retry_count = rows[i].rnr_retry ? 0 : 7;
             rep.rep.rnr_retry_count = rows[i].rnr_retry;
             flowgen_cm(&g, 0, &req);
             flowgen_cm(&g, 1, &rep);
@@ -79,7 +80,7 @@ static void requester_gave_up_only_if_the_capture_shows_it(void)
         unsigned retries;
         int retry_count; /* in the REQ; -1 without CM */
         uint64_t silence;
-        uint8_t syndrome; /* of a response to each transmission, or 0 */
+        uint8_t syndrome; /* syndrome of the response to each transmission; 0: no response */
         enum roce_end end;
     } rows[] = {{3, -1, 0, 0, ROCE_END_UNANSWERED},
                 {3, -1, 100000000, 0, ROCE_END_UNANSWERED},
@@ -134,7 +135,8 @@ static void go_backs_without_a_response_may_begin_with_different_psns(void)
 {
     static const struct {
         unsigned rounds;
-        unsigned nak_after, new_after; /* a sequence NAK, a new request after this go-back; or 0 */
+        unsigned nak_after, new_after; /* number of the go-back that a sequence NAK, or a new
+                                        * request, follows; 0: none */
         uint64_t silence;
         enum roce_end end;
     } rows[] = {{6, 0, 0, 0, ROCE_END_UNANSWERED},
@@ -343,8 +345,8 @@ static void talk(struct flowgen *g, const char *steps)
         }
 }
 
-/* A requester with adaptive retransmission resends after its own wait, which is far below the
- * agreed ACK timeout. */
+/* The observer must name the cause of each go-back. A requester with adaptive retransmission goes
+ * back after its own wait, which is far below the agreed ACK timeout. */
 static void cause_of_a_go_back(void)
 {
     static const struct {
@@ -423,8 +425,9 @@ static void cause_of_a_go_back(void)
             a->missing_repeats != rows[i].missing_repeats ||
             a->unheeded_naks != rows[i].unheeded_naks || v.totals.findings[ROCE_SEV_WARN])
             suite_fail(__FILE__, __LINE__,
-                       "%s: %llu NAKs, %llu timeouts, %llu unknown, %llu late, %llu missing, "
-                       "%llu unheeded, %llu warnings",
+                       "%s: go-backs: %llu by NAKs, %llu by timeouts, %llu unknown; %llu late "
+                       "packets, %llu missing retransmissions, %llu NAKs without effect, "
+                       "%llu WARN findings",
                        rows[i].name, (unsigned long long)a->retx[ROCE_CAUSE_SEQ_NAK].go_backs,
                        (unsigned long long)a->retx[ROCE_CAUSE_TIMEOUT].go_backs,
                        (unsigned long long)a->retx[ROCE_CAUSE_UNKNOWN].go_backs,
@@ -475,12 +478,13 @@ static void missing_read_request_is_one_packet(void)
             a->missing_packets != rows[i].missing_packets ||
             a->unseen_acked != rows[i].unseen_acked ||
             a->unseen_packets != rows[i].unseen_packets || a->out_of_order != rows[i].out_of_order)
-            suite_fail(__FILE__, __LINE__,
-                       "%s: %llu PSNs in %llu packets missing, %llu PSNs in %llu packets unseen, "
-                       "%llu out of order",
-                       rows[i].name, (unsigned long long)a->missing_psns,
-                       (unsigned long long)a->missing_packets, (unsigned long long)a->unseen_acked,
-                       (unsigned long long)a->unseen_packets, (unsigned long long)a->out_of_order);
+            suite_fail(
+                __FILE__, __LINE__,
+                "%s: missing: %llu PSNs, %llu packets; acknowledged but not captured: %llu PSNs, "
+                "%llu packets; %llu packets out of order",
+                rows[i].name, (unsigned long long)a->missing_psns,
+                (unsigned long long)a->missing_packets, (unsigned long long)a->unseen_acked,
+                (unsigned long long)a->unseen_packets, (unsigned long long)a->out_of_order);
     }
 }
 

@@ -65,7 +65,8 @@ static void expect_no_error(const struct flowgen *g, const char *name,
     judge(g, opts, spoil, &v);
     snprintf(why, sizeof(why), "%s, %s", name, what);
     if (judge_errors(&v, why))
-        suite_fail(__FILE__, __LINE__, "%s: a finding the profile does not name", why);
+        suite_fail(__FILE__, __LINE__,
+                   "%s: an ERROR finding that is not a known deviation of the peer", why);
     else
         CU_PASS("no error");
 }

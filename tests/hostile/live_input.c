@@ -189,7 +189,8 @@ int main(int argc, char **argv)
         serve_cm(&host);
         take(&host);
     }
-    printf("%u frames, %u answers, %u requests of connections\n", cnt, host.answers, host.waiting);
+    printf("%u frames received, %u frames sent, %u connection requests waiting\n", cnt,
+           host.answers, host.waiting);
     fclose(in);
     rnic_cm_del(host.cm);
     rnic_del(host.rnic);

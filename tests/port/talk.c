@@ -265,7 +265,7 @@ static bool ask(struct side *side)
         if (old != round)
             return fail(side, "the counter", (int)old);
         if (memcmp(at_data(side), at_back(side), side->talk->size) != 0)
-            return fail(side, "what was read back is not what was written, round", (int)round);
+            return fail(side, "the READ data differs from the WRITE data in round", (int)round);
     }
     return true;
 }
@@ -285,13 +285,13 @@ static bool answer(struct side *side)
         memcpy(&said, at_note(side, wc.wr_id) + NOTE - sizeof(said), sizeof(said));
         fine = post_recv(side, wc.wr_id);
         if (said != round)
-            fine = fail(side, "a note of another round", (int)said);
+            fine = fail(side, "the SEND belongs to round", (int)said);
     }
     if (fine) { /* check the data of the last round only, because each WRITE overwrites the previous
                  * data */
         fill(want, side->talk->size, side->talk->rounds - 1);
         if (memcmp(want, at_data(side), side->talk->size) != 0)
-            fine = fail(side, "what was written is not what was meant", 0);
+            fine = fail(side, "the memory differs from the data of the last WRITE", 0);
     }
     free(want);
     return fine;

@@ -220,7 +220,7 @@ static void visit(int number, int time)
     post_recv(id->qp, in, mr, NULL);
     MUST(rdma_connect(id, &param) == 0);
     expect(events, RDMA_CM_EVENT_ESTABLISHED);
-    snprintf(out, sizeof out, "client %d comes for the time %d", number, time);
+    snprintf(out, sizeof out, "message %d of client %d", time, number);
     post_send(id->qp, out);
     wait_for(id);
     MUST(memcmp(in, out, LEN) == 0);
@@ -253,7 +253,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < clients; i++)
         MUST(pthread_join(threads[i], NULL) == 0);
     MUST(pthread_join(thread, NULL) == 0);
-    printf("%d connections, each with its message back\n", server.gone);
+    printf("%d connections: each client received its message back\n", server.gone);
     free(threads);
     return 0;
 }

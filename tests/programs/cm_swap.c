@@ -56,7 +56,7 @@ static struct rdma_cm_event *expect(struct side *side, enum rdma_cm_event_type t
 
     fail_if(rdma_get_cm_event(side->channel, &event) != 0, "rdma_get_cm_event");
     if (event->event != type) {
-        fprintf(stderr, "%s (status %d) came, not %s\n", rdma_event_str(event->event),
+        fprintf(stderr, "event %s (status %d) instead of %s\n", rdma_event_str(event->event),
                 event->status, rdma_event_str(type));
         exit(1);
     }

@@ -476,7 +476,8 @@ static void completion_time(void)
     MUST(wall_at + 1000000 >= wall && wall_at + (before_poll - at) / 2 < now_ns(CLOCK_REALTIME));
     struct ibv_values_ex values = {.comp_mask = IBV_VALUES_MASK_RAW_CLOCK};
     MUST(ibv_query_rt_values_ex(context, &values) == 0);
-    /* As mlx5 does, tv_nsec has the whole counter, which the timestamps of completions are of. */
+    /* As with mlx5, tv_nsec is the whole value of the counter that is also the timestamp of
+     * completions. */
     MUST(values.raw_clock.tv_sec == 0 && (uint64_t)values.raw_clock.tv_nsec > at);
     ibv_end_poll(cq);
     both_close(&both);

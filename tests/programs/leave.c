@@ -100,6 +100,6 @@ int main(int argc, char **argv)
                 return 1;
         }
     }
-    printf("%d times the sender got its completion\n", times);
+    printf("the sender got its completion in all of %d runs\n", times);
     return 0;
 }

@@ -66,7 +66,7 @@ int main(int argc, char **argv)
         MUST(ibv_destroy_qp(qps[i]) == 0);
     MUST(ibv_dereg_mr(mr) == 0 && ibv_destroy_cq(ep.cq) == 0 && ibv_dealloc_pd(ep.pd) == 0);
     MUST(ibv_close_device(context) == 0);
-    printf("%u QPs: each wrote what it should\n", 2 * pairs);
+    printf("%u QPs: each wrote the expected bytes\n", 2 * pairs);
     free(qps);
     free(words);
     return 0;

@@ -204,7 +204,7 @@ static void device_memory(void)
     memset(in, 'd', sizeof in);
     MUST(ibv_memcpy_to_dm(dm, 1024, in, 64) == 0 && ibv_memcpy_from_dm(out, dm, 1024, 64) == 0);
     MUST(memcmp(in, out, 64) == 0);
-    /* register 128 bytes of the device memory, from byte 1024 on */
+    /* Register 128 bytes of the device memory, from byte 1024 on. */
     struct ibv_mr *mr = ibv_reg_dm_mr(both.b.pd, dm, 1024, 128, access | IBV_ACCESS_ZERO_BASED);
     MUST(mr != NULL && mr->addr == NULL && mr->length == 128);
     MUST(read_back(&both, 0, mr->rkey, 64) == IBV_WC_SUCCESS);

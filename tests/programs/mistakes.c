@@ -26,7 +26,7 @@ static int failures;
 static void expect(const char *what, int got, int wanted, const char *word)
 {
     bool good = got == wanted;
-    printf("%-58s %s%s\n", what, word, good ? "" : "   <-- not what it should be");
+    printf("%-58s %s%s\n", what, word, good ? "" : "   <-- another result was expected");
     failures += !good;
 }
 

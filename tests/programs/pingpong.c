@@ -156,7 +156,7 @@ int main(int argc, char **argv)
     for (uint32_t len = 1; len <= MOST; len *= 4)
         play(&ep, from, to, &is, serves, rounds, len, us);
     endpoint_swap(fd, &own, &peer); /* both sides wait here until the other has all completions */
-    printf("%s: every byte came back as it should\n", serves ? "server" : "client");
+    printf("%s: every byte has the expected value\n", serves ? "server" : "client");
     free(us);
     ibv_dereg_mr(from);
     ibv_dereg_mr(to);

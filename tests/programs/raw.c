@@ -261,7 +261,7 @@ static void flows(void)
     send_frame(&first, frame, make(frame, 17, 5, ROCE));
     MUST(next_frame(&first, QUIET, &got) == 0 && next_frame(&second, 0, &got) == 0 &&
          next_frame(&rest, 0, &got) == 0);
-    /* A destroyed flow chooses no frames. */
+    /* After a flow is destroyed, it chooses no frames. */
     MUST(ibv_destroy_qp(first.qp) == EBUSY);
     MUST(ibv_destroy_flow(first.flow) == 0);
     first.flow = NULL;
@@ -272,7 +272,8 @@ static void flows(void)
     raw_close(&rest);
 }
 
-/* Flows that the device cannot have, and a QP for a program without CAP_NET_RAW. */
+/* The device must refuse the flows that it does not support, and a raw packet QP of a program
+ * without CAP_NET_RAW. */
 static void refused(void)
 {
     struct ibv_flow_attr attr = {.type = IBV_FLOW_ATTR_SNIFFER, .size = sizeof attr, .port = 2};

@@ -17,7 +17,8 @@ static void put(struct scenario *s, unsigned dev, uint32_t off, const void *to_b
 
     for (uint32_t i = 0; i < len; i++) {
         if (!sure && now[i] != expected[i] && now[i] != bytes[i]) {
-            suite_fail(__FILE__, __LINE__, "byte 0x%x of device %u: 0x%02x, neither old nor new",
+            suite_fail(__FILE__, __LINE__,
+                       "byte 0x%x of device %u is 0x%02x, neither its old nor its new value",
                        off + i, dev, now[i]);
             return;
         }
@@ -116,8 +117,8 @@ static void check_memory(struct scenario *s)
         memcpy(s->expected[d], &sum, 8);
         for (uint32_t i = 0; i < s->fabric.mem_len; i++) {
             if (now[i] != s->expected[d][i]) {
-                suite_fail(__FILE__, __LINE__, "byte 0x%x of device %u: 0x%02x, not 0x%02x", i, d,
-                           now[i], s->expected[d][i]);
+                suite_fail(__FILE__, __LINE__, "byte 0x%x of device %u is 0x%02x, expected 0x%02x",
+                           i, d, now[i], s->expected[d][i]);
                 break;
             }
         }
@@ -241,7 +242,7 @@ static void check_counters(const struct scenario *s, unsigned d)
     EXPECT_EQ(c.bad_resp_err + c.rx_no_request, 0);
     check_requesters(s, d, &c);
     CU_ASSERT(c.packet_seq_nak + t->seq_nak_void <= t->seq_nak);
-    if (!s->hurt[d]) /* if a QP was destroyed, its pending NAKs were discarded */
+    if (!s->hurt[d]) /* not if a QP was destroyed: its pending NAKs were discarded */
         CU_ASSERT(c.packet_seq_nak + t->seq_nak_void >= t->seq_nak);
     EXPECT_EQ(c.rp_cnp_handled, s->paced ? t->cnps : 0);
     EXPECT_EQ(c.rp_cnp_ignored, s->paced ? 0 : t->cnps);

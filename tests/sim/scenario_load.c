@@ -308,7 +308,8 @@ static void take_send(struct scenario *s, const struct rnic_wc *wc)
     s->tally[e->dev].status[0][wc->status]++;
     EXPECT_EQ(wc->qpn, e->qpn);
     if (at < e->done || at >= e->posted) {
-        suite_fail(__FILE__, __LINE__, "link %u side %u: completion of %u after %u",
+        suite_fail(__FILE__, __LINE__,
+                   "link %u side %u: request %u completes, but the next one is request %u",
                    (unsigned)(wc->wr_id >> 16), side, at, e->done);
         return;
     }
@@ -331,7 +332,8 @@ static void take_send(struct scenario *s, const struct rnic_wc *wc)
         }
         oracle_ended(&e->witness, end_of_status(wc->status), s->fabric.net.now);
         if (!status_fits(s, l, side, w, wc->status))
-            suite_fail(__FILE__, __LINE__, "link %u side %u request %u (accident %u): %s",
+            suite_fail(__FILE__, __LINE__,
+                       "link %u side %u request %u (error %u of the link): unexpected status %s",
                        (unsigned)(wc->wr_id >> 16), side, at, l->accident,
                        rnic_wc_status_name(wc->status));
         return;
@@ -399,7 +401,8 @@ static void take_recv(struct scenario *s, unsigned dev, const struct rnic_wc *wc
     p->busy &= ~(1u << (wc->wr_id & 0xFF));
     s->tally[dev].status[1][wc->status]++;
     if (!e) {
-        suite_fail(__FILE__, __LINE__, "a receive of QP %06x, which is none", wc->qpn);
+        suite_fail(__FILE__, __LINE__,
+                   "a receive completion of QP %06x, which the scenario does not have", wc->qpn);
         return;
     }
     if (wc->status != RNIC_WC_SUCCESS) {
@@ -420,7 +423,8 @@ static void take_recv(struct scenario *s, unsigned dev, const struct rnic_wc *wc
     CU_ASSERT(!e->flushed);
     w = next_received(l, e);
     if (!w) {
-        suite_fail(__FILE__, __LINE__, "device %u: a receive that nobody sent", dev);
+        suite_fail(__FILE__, __LINE__, "device %u: a receive completion without a sent message",
+                   dev);
         return;
     }
     imm = w->opcode == RNIC_WR_SEND_IMM || w->opcode == RNIC_WR_WRITE_IMM;

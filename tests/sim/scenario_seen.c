@@ -202,10 +202,10 @@ unsigned scenario_seen_check(bool quietly)
         row_of("", rnic_wc_status_name(statuses[i]));
         cell(scenario_seen.status[statuses[i]], "status", "", rnic_wc_status_name(statuses[i]));
     }
-    header("counters told by the wire, and hidden: on so many devices");
+    header("counters: devices for which the packets determine the value, and do not");
     for (unsigned k = 0; k < ORACLE_COUNT_CNT; k++)
         say("\n        %-22s %8llu %8llu", oracle_count_name((enum oracle_count)k),
             (unsigned long long)scenario_seen.told[k], (unsigned long long)scenario_seen.hidden[k]);
-    say("\n\n    %u of %u cells reached ", cells - gaps, cells);
+    say("\n\n    %u of %u cells of these tables are covered ", cells - gaps, cells);
     return gaps;
 }

@@ -77,7 +77,8 @@ static void check_cnp(struct scenario *s, const struct simnet_event *event)
                 return;
         }
     }
-    suite_fail(__FILE__, __LINE__, "a CNP to QP %06x of device %d, which talks to nobody here",
+    suite_fail(__FILE__, __LINE__,
+               "a CNP to QP %06x of device %d, which has no connection to this device",
                event->pkt->bth.dest_qp, event->to);
 }
 
@@ -106,7 +107,8 @@ static void check_nak(struct scenario *s, const struct simnet_event *event)
     struct scn_end *e = responder_of(s, event, &to);
 
     if (!e) {
-        suite_fail(__FILE__, __LINE__, "a NAK to QP %06x, which is none", event->pkt->bth.dest_qp);
+        suite_fail(__FILE__, __LINE__, "a NAK to QP %06x, which the scenario does not have",
+                   event->pkt->bth.dest_qp);
     } else if (event->cls == SIMNET_NAK_RNR) { /* an RNR NAK has the RNR timer of the QP that sent
                                                 * it (R097) */
         EXPECT_EQ(roce_syndrome_code(event->pkt->aeth.syndrome), e->rnr_code);
@@ -133,7 +135,7 @@ static void check_request(struct scenario *s, struct scn_link *l, struct scn_end
     EXPECT_EQ(pkt->bth.pkey, e->pkey); /* requests have the P_Key of their QP (R045) */
     hash += hash == 0;
     if (at >= e->psns) {
-        suite_fail(__FILE__, __LINE__, "PSN %06x is of no request of QP %06x", pkt->bth.psn,
+        suite_fail(__FILE__, __LINE__, "PSN %06x belongs to no request of QP %06x", pkt->bth.psn,
                    e->qpn);
         return;
     }
@@ -230,5 +232,6 @@ void scenario_observe(void *ctx, const struct simnet_event *event)
         check_request(s, l, e, pkt);
         return;
     }
-    suite_fail(__FILE__, __LINE__, "a request to QP %06x, which is none", pkt->bth.dest_qp);
+    suite_fail(__FILE__, __LINE__, "a request to QP %06x, which the scenario does not have",
+               pkt->bth.dest_qp);
 }

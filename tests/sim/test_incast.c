@@ -338,8 +338,8 @@ static void reported_rates_equal_rates_on_the_wire(void)
     for (uint64_t b = LEAVE / BIN; b < BINS && !back; b++)
         if (left[b] * (1000000000 / BIN) >= span[0].before / 10 * 9)
             back = (b + 1) * BIN - first_cnp;
-    printf("\n    %llu MB/s before (judge %llu), %llu at the lowest (%llu), back after %llu us "
-           "(%llu) ",
+    printf("\n    MB/s, in parentheses by rnic/flow: %llu (%llu) before, %llu (%llu) lowest; "
+           "recovered after %llu (%llu) us ",
            (unsigned long long)before / 1000000, (unsigned long long)span[0].before / 1000000,
            (unsigned long long)lowest / 1000000, (unsigned long long)span[0].lowest / 1000000,
            (unsigned long long)(back / US), (unsigned long long)(span[0].recovered_ns / US));
@@ -373,7 +373,8 @@ static void check_slot(unsigned link, unsigned side)
     const uint8_t *to = (read ? mine : theirs) + LEN / 2 + off;
 
     if (memcmp(from, to, SLOT) != 0)
-        suite_fail(__FILE__, __LINE__, "link %u side %u: other bytes", link, side);
+        suite_fail(__FILE__, __LINE__, "link %u side %u: the destination differs from the source",
+                   link, side);
 }
 
 /* Runs 2 to 64 devices that exchange WRITEs and READs over random links and a lossy switch, with

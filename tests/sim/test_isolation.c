@@ -287,8 +287,8 @@ static void compare(enum rnic_qp_type type, enum storm storm, unsigned from)
 
         if (a->now != h->now || a->len != h->len || a->crc != h->crc) {
             suite_fail(__FILE__, __LINE__,
-                       "QP type %u, storm %u, packet %u of device %u: opcode %02x PSN %06x at %llu "
-                       "ns, not %02x %06x at %llu",
+                       "QP type %u, load %u, packet %u of device %u: with the load, opcode %02x "
+                       "PSN %06x at %llu ns; without it, opcode %02x PSN %06x at %llu ns",
                        type, storm, i, from, h->opcode, h->psn, (unsigned long long)h->now,
                        a->opcode, a->psn, (unsigned long long)a->now);
             return;

@@ -80,8 +80,8 @@ static void every_transport_fault_is_detected(void)
         if (only ? strcmp(only, names[i]) != 0 : why != NULL)
             continue;
         if (!noticed((enum rnic_fault)i, runs))
-            suite_fail(__FILE__, __LINE__, "%llu seeds do not notice %s", (unsigned long long)runs,
-                       names[i]);
+            suite_fail(__FILE__, __LINE__, "the scenarios of %llu seeds do not detect the fault %s",
+                       (unsigned long long)runs, names[i]);
     }
 }
 

@@ -126,7 +126,7 @@ static void fault_of_any_packet_class_has_no_effect(void)
                 hits = rule->hits;
                 traffic_end();
                 if (CU_get_number_of_failures() != before) {
-                    printf("\n    strike %u on %s number %u\n", i,
+                    printf("\n    fault %u of the table, applied to %s packet number %u\n", i,
                            simnet_class_name((enum simnet_class)cls), nth);
                     return;
                 }

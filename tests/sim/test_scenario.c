@@ -105,8 +105,9 @@ static void scenarios_match_after_a_fault_of_any_packet_class(void)
 
                 hits += scenario_strike(seed, cls, nth, strikes[i].action, strikes[i].delay_ns);
                 if (CU_get_number_of_failures() != before) {
-                    printf("\n    error %u for %s number %u of seed %llu\n", i,
-                           simnet_class_name((enum simnet_class)cls), nth,
+                    printf("\n    fault %u of the table, applied to %s packet number %u of seed "
+                           "%llu\n",
+                           i, simnet_class_name((enum simnet_class)cls), nth,
                            (unsigned long long)seed);
                     return;
                 }

@@ -143,7 +143,7 @@ static void count(uint32_t psn)
     uint32_t at = (psn - pair.side[0].attr[0].sq_psn) & ROCE_PSN_MASK;
 
     if (run.again + run.late + run.next == 0)
-        run.next = at; /* the capture begins at this packet */
+        run.next = at; /* the capture of the receiver begins at this packet */
     if (at >= run.next) {
         run.missing += at - run.next;
         run.next = at + 1;

@@ -283,7 +283,8 @@ static void check_recv(unsigned d, struct side *s, const struct rnic_wc *wc)
     const struct recv *r = &s->due[0];
 
     if (s->due_cnt == 0) {
-        suite_fail(__FILE__, __LINE__, "device %u: a receive that the model has not", d);
+        suite_fail(__FILE__, __LINE__,
+                   "device %u: a receive completion that the model does not expect", d);
         return;
     }
     EXPECT_EQ(wc->wr_id, r->wr_id);

@@ -361,7 +361,7 @@ static void observe(void *ctx, const struct simnet_event *event)
     if (hash == 0)
         hash = 1;
     if (at >= PSNS) {
-        suite_fail(__FILE__, __LINE__, "PSN %06x is none of this stream", pkt->bth.psn);
+        suite_fail(__FILE__, __LINE__, "PSN %06x does not belong to this stream", pkt->bth.psn);
         return;
     }
     if (at >= st->sent) {
@@ -534,8 +534,8 @@ void traffic_check(void)
         }
         for (uint32_t i = 0; i < QP_PAIR_MEM; i++) {
             if (pair.side[s].mem[i] != expected[s][i]) {
-                suite_fail(__FILE__, __LINE__, "byte 0x%x of side %u: 0x%02x, not 0x%02x", i, s,
-                           pair.side[s].mem[i], expected[s][i]);
+                suite_fail(__FILE__, __LINE__, "byte 0x%x of side %u is 0x%02x, expected 0x%02x", i,
+                           s, pair.side[s].mem[i], expected[s][i]);
                 break;
             }
         }

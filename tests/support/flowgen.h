@@ -84,8 +84,8 @@ void flowgen_put_as(struct flowgen *g, int side, const struct roce_pkt *pkt, uns
 /* Appends a copy of the latest frame, as if it was captured twice. */
 void flowgen_copy(struct flowgen *g);
 void flowgen_wait(struct flowgen *g, uint64_t ns);
-/* Waits, and then sends a message of another connection. So the capture continues while the current
- * connection is silent. */
+/* Waits, and then sends a message of another connection. The capture therefore continues while the
+ * current connection is silent. */
 void flowgen_silence(struct flowgen *g, uint64_t ns);
 
 /* Sends an ACK, NAK or RNR NAK with PSN `psn` from `side`. */

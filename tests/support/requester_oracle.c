@@ -382,7 +382,8 @@ void oracle_check(const struct oracle_range sum[ORACLE_COUNT_CNT],
 {
     for (unsigned k = 0; k < ORACLE_COUNT_CNT; k++)
         if (counted[k] < sum[k].least || counted[k] > sum[k].most)
-            suite_fail(__FILE__, __LINE__, "device %u: %s is %llu, the wire shows %llu to %llu",
+            suite_fail(__FILE__, __LINE__,
+                       "device %u: counter %s is %llu, but by the packets it must be %llu to %llu",
                        device, oracle_count_name((enum oracle_count)k),
                        (unsigned long long)counted[k], (unsigned long long)sum[k].least,
                        (unsigned long long)sum[k].most);

@@ -77,7 +77,7 @@ static void r134_post_after_zero_credits_sends_ack(void)
 {
     init(ROCE_SVC_RC);
     rnic_responder_posted(&fake.resp);
-    responder_expect_nothing(&fake); /* no ACK was sent before */
+    responder_expect_nothing(&fake); /* no ACK with zero credits was sent before */
     responder_post(&fake, 0, 0, 64);
     send_only(0);
     expect_ack(0, 0, 1);

@@ -43,7 +43,8 @@ static uint64_t rate_at(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *att
 static void expect_near(double actual, double expected, double relative, const char *what)
 {
     if (fabs(actual - expected) > relative * expected)
-        suite_fail(__FILE__, __LINE__, "%s: %.0f, by the paper %.0f", what, actual, expected);
+        suite_fail(__FILE__, __LINE__, "%s: %.0f, but %.0f by the formulas of the paper", what,
+                   actual, expected);
     else
         CU_ASSERT(true);
 }

@@ -262,7 +262,7 @@ static void no_ack_without_ackreq(void)
     responder_free(&resp);
 }
 
-/* When few packets were received, a PSN after the expected PSN is a gap, and a PSN before the first
+/* At the start of a connection, a PSN after the expected PSN is a gap, and a PSN before the first
  * PSN of the connection is dropped, also across the PSN wrap (R061, R062, R252). */
 static void r061_every_psn_is_sorted_right(void)
 {

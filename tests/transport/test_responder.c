@@ -120,7 +120,7 @@ static void r067_gap_filled_in_time(void)
     responder_expect_read(&fake, ROCE_OP_RC_READ_RESP_FIRST, PSN + 1, 0, RESPONDER_MTU);
     responder_expect_read(&fake, ROCE_OP_RC_READ_RESP_LAST, PSN + 2, RESPONDER_MTU, RESPONDER_MTU);
     responder_expect_nothing(&fake);
-    /* An earlier gap that was filled has no further effect. */
+    /* The gap that was filled has no effect on the next gap. */
     EXPECT_EQ(write_first(ROCE_OP_RC_WRITE_ONLY, PSN + 4, 0, 4, 4), RNIC_RESP_NAK_PSN_SEQ);
     responder_expect_aeth(&fake, PSN + 3, NAK(ROCE_NAK_PSN_SEQ), 2);
     EXPECT_EQ(fake.counters.packet_seq_nak, 1);

@@ -107,7 +107,7 @@ static void same_resource_is_queued_once(void)
     rnic_response_queue_put_resource(&queue, 0, 2, 0);
     rnic_response_queue_put_aeth(&queue, 5, 0x1F, 0);
     rnic_response_queue_put_resource(&queue, 0, 6, 0);
-    EXPECT_EQ(queue.cnt, 2); /* the later ACK covers both requests */
+    EXPECT_EQ(queue.cnt, 2); /* the later ACK also acknowledges the earlier request */
     expect(0, 5, RNIC_RESPONSE_AETH, 0x1F);
     expect(1, 6, 0, 0);
 }

@@ -5,7 +5,7 @@
 #include "support/suite.h"
 #include "wire/codes.h"
 
-/* Local ACK timeouts are 4.096 us * 2^code; code 0 is infinite (R149). */
+/* A local ACK timeout is 4.096 us * 2^code. Code 0 means no timeout (R149). */
 static void r149_timeout_codes(void)
 {
     struct rnic_retry retry;

@@ -39,7 +39,7 @@ static void credit_code_never_promises_too_much(void)
 
         if (!(code < ROCE_CREDIT_NONE && roce_credits(code) <= n &&
               (code == 30 || roce_credits((uint8_t)(code + 1)) > n)))
-            suite_fail(__FILE__, __LINE__, "%u free WQEs gave credit code %u", n, code);
+            suite_fail(__FILE__, __LINE__, "wrong credit code for %u free WQEs: %u", n, code);
     }
     EXPECT_EQ(roce_credit_code(UINT32_MAX), 30);
 }

@@ -142,7 +142,7 @@ static void match_message(struct state *s, const struct posted *p, const struct 
         s->messages_open--;
         return;
     }
-    fail(s, "received %u bytes that no message has", len);
+    fail(s, "received %u bytes that belong to no expected message", len);
 }
 
 static void complete_receive(struct state *s, struct posted *p, const struct ibv_wc *wc)
@@ -232,7 +232,7 @@ static void settle(struct state *s)
     }
     s->message_cnt = 0;
     if (!opt->lossy && memcmp(s->rig.region, s->shadow[opt->me], REGION_LEN)) {
-        fail(s, "the region does not contain what the requests made it");
+        fail(s, "the region differs from the expected result of the requests");
         memcpy(s->shadow[opt->me], s->rig.region, REGION_LEN);
     }
 }

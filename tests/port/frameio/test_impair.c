@@ -19,7 +19,7 @@
 struct seen {
     unsigned cnt;
     unsigned twice;
-    unsigned late; /* number of frames that arrived after a frame sent later */
+    unsigned late; /* number of frames that arrived after a frame that was sent later */
     unsigned changed;
     unsigned marked;
     uint32_t last;

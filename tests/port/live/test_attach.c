@@ -245,8 +245,8 @@ static void takes_no_cpu(const char *when, long ms)
             least = before;
     }
     if (least > 0.01)
-        suite_fail(__FILE__, __LINE__, "%s: idle for %ld ms it took %.4f s of CPU", when, ms,
-                   least);
+        suite_fail(__FILE__, __LINE__, "%s: an idle device used %.4f s of CPU time in %ld ms", when,
+                   least, ms);
 }
 
 /* A device without traffic uses no CPU time, also after it was polled. */
@@ -492,7 +492,7 @@ static void path_has_route_and_neighbour_of_the_kernel(void)
     EXPECT_EQ(path.dmac[5], 0xfe);
     EXPECT_EQ(path.gateway, true);
     EXPECT_EQ(path.hop_limit, 64);
-    gid[12] = 203; /* address without a route */
+    gid[12] = 203; /* an address to which there is no route */
     EXPECT_EQ(rnic_live_resolve(live, gid, 3, 0, &path) == -ENETUNREACH, true);
     gid[12] = 192;
     gid[13] = 0;
@@ -720,7 +720,8 @@ static void timer_runs_from_arrival_of_the_response(void)
     rnic_live_close(live[1]);
     CU_ASSERT(slow.nak_at != 0 && slow.again_at != 0);
     if (slow.again_at - slow.nak_at < roce_rnr_ns(RNR_CODE))
-        suite_fail(__FILE__, __LINE__, "sent again %llu ns after the RNR NAK",
+        suite_fail(__FILE__, __LINE__,
+                   "the request was retransmitted %llu ns after the RNR NAK, too early",
                    (unsigned long long)(slow.again_at - slow.nak_at));
 }
 

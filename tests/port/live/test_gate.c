@@ -135,7 +135,8 @@ static void every_descriptor_wakes_after_another_was_lost_or_regained(void)
             eventfd_write(event_fd[i], 1);
         for (unsigned i = 0; i < 2; i++)
             if (sets[k] >> i & 1 && !wakes(i))
-                suite_fail(__FILE__, __LINE__, "step %u: descriptor %u does not wake", k, i);
+                suite_fail(__FILE__, __LINE__,
+                           "step %u: descriptor %u does not wake the poll thread", k, i);
     }
     rnic_live_close(live);
     close(event_fd[0]);

@@ -259,7 +259,7 @@ static void device_inserts_vlan_tags(void)
     unlink(path);
     /* 5 rounds of a WRITE and a READ in packets of 4096 bytes have more than 200 frames */
     if (tagged < 200 || plain > 0)
-        suite_fail(__FILE__, __LINE__, "%u frames with the tag, %u without", tagged, plain);
+        suite_fail(__FILE__, __LINE__, "%u frames with the VLAN tag, %u without", tagged, plain);
 }
 
 /* Each side uses a VLAN interface. If the kernel lacks 8021q, the devices insert the tags

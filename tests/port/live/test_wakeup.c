@@ -207,8 +207,9 @@ static void test_orders(void)
         for (unsigned attempt = 0; attempt < ATTEMPTS && median > MEDIAN_NS; attempt++)
             median = median_wake(orders[i / 2], i % 2 ? 2500000 : 0);
         if (median > MEDIAN_NS)
-            suite_fail(__FILE__, __LINE__, "order %s: wakes after %llu us", orders[i / 2],
-                       (unsigned long long)median / 1000);
+            suite_fail(__FILE__, __LINE__,
+                       "order of calls %s: the program wakes %llu us after the message was sent",
+                       orders[i / 2], (unsigned long long)median / 1000);
     }
     eventfd_write(request_fd, 2); /* ends the thread */
     pthread_join(thread, NULL);

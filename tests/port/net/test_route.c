@@ -268,7 +268,9 @@ static void changing_list_hides_no_address(void)
         missed += !found;
     }
     if (missed)
-        suite_fail(__FILE__, __LINE__, "%u times not seen, last: %s", missed, why.text);
+        suite_fail(__FILE__, __LINE__,
+                   "the constant address was missing in %u lists; last error: %s", missed,
+                   why.text);
     kill(-churn, SIGKILL);
     netns_wait(churn);
     CU_ASSERT(netns_sh("ip link del r0"));

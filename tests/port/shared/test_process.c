@@ -179,7 +179,7 @@ static void silent_processes_share_one_deadline(void)
 
     for (unsigned i = 0; i < FAKES; i++)
         fd[i] = listen_as("e0", i);
-    alarm(100); /* each alone would take 2 s */
+    alarm(100); /* the wait for each process alone would take 2 s */
     EXPECT_EQ(rnic_process_list(&list, &cnt), 0);
     alarm(0);
     EXPECT_EQ(cnt, FAKES);

@@ -84,8 +84,9 @@ static size_t read_to_end(struct read_buffer *c, enum way way, struct rng *rng)
     while ((p = read_buffer_peek(c, want = ask(rng))) || (p = read_buffer_peek(c, want = 1))) {
         if (memcmp(p, bytes + at, want) != 0 ||
             memcmp(kept ? kept : p, bytes + (kept ? kept_at : at), kept ? kept_len : want) != 0) {
-            suite_fail(__FILE__, __LINE__, "%s: byte %zu or %zu is another", way_names[way], at,
-                       kept_at);
+            suite_fail(__FILE__, __LINE__,
+                       "%s: the bytes from %zu or from %zu on differ from the file", way_names[way],
+                       at, kept_at);
             break;
         }
         if (rng_below(rng, 8)) { /* keep these bytes in 7 of 8 cases */

@@ -438,8 +438,8 @@ static unsigned expect_batches_to_stay(const char *path, bool ahead, int *rc)
         for (; oldest < &all[cnt] && (whole = is_whole(oldest)); oldest++)
             ;
         if (!whole)
-            suite_fail(__FILE__, __LINE__, "frame %u was overwritten after %u", oldest->number,
-                       cnt);
+            suite_fail(__FILE__, __LINE__, "frame %u was overwritten when %u frames had been read",
+                       oldest->number, cnt);
         reader_progress(reader, &done, &total);
         CU_ASSERT_TRUE(done <= total + READ_AHEAD_PIECES * READ_CHUNK_LEN);
     }
@@ -518,7 +518,8 @@ static void frames_are_equal_with_and_without_read_ahead(void)
         for (int ahead = 0; ahead < 2; ahead++)
             cnt[ahead] = expect_batches_to_stay(path, ahead, &rc[ahead]);
         if (cnt[0] != cnt[1] || rc[0] != rc[1])
-            suite_fail(__FILE__, __LINE__, "seed %u: %u frames and %d in order, %u and %d ahead",
+            suite_fail(__FILE__, __LINE__,
+                       "seed %u: %u frames, result %d without read-ahead; %u, %d with read-ahead",
                        (unsigned)seed, cnt[0], rc[0], cnt[1], rc[1]);
         CU_ASSERT_TRUE(cnt[0] == FRAMES || seed > 6);
     }

@@ -6,7 +6,8 @@
 #include "flow/base/rules.h"
 #include "support/suite.h"
 
-/* Captures without a violation, with a violation, and with a QP that fails without a violation. */
+/* Three captures: one without a violation, one with a violation, and one with a QP that fails
+ * without a violation. */
 #define HOLDS    "$C/rc-send-sizes.pcap"
 #define VIOLATES "$C/rc-loss-atomic-write.pcap"
 #define FAILS    "$C/rc-retry-exhausted.pcap"

@@ -5,7 +5,8 @@
 #include "replay/checkrun.h"
 #include "support/suite.h"
 
-/* Linux Soft-RoCE counts jiffies: its wait after an RNR NAK of 0.64 ms may be shorter. */
+/* The timers of Linux Soft-RoCE count jiffies, so its wait after an RNR NAK of 0.64 ms may be
+ * shorter than 0.64 ms. */
 static void short_rnr_wait_of_linux_is_a_known_deviation(void)
 {
     struct checkrun r;

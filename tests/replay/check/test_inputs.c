@@ -12,7 +12,8 @@
 #include "replay/ngfile.h"
 #include "support/suite.h"
 
-/* Captures without a violation, with a violation, and with a QP that fails without a violation. */
+/* Three captures: one without a violation, one with a violation, and one with a QP that fails
+ * without a violation. */
 #define HOLDS    "$C/rc-send-sizes.pcap"
 #define VIOLATES "$C/rc-loss-atomic-write.pcap"
 #define FAILS    "$C/rc-retry-exhausted.pcap"

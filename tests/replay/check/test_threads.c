@@ -306,7 +306,7 @@ static void limits_evict_the_same_connections(void)
     free(file);
 }
 
-/* The page merges packets, because each connection has more of them than its share. */
+/* The page merges packets, because each connection has more packets than the page has room for. */
 static void pages_of_many_connections_are_equal(void)
 {
     char *file = capture_temp("", 0), command[4096];

@@ -44,8 +44,9 @@ static void equal_captures_have_no_loss(void)
 }
 
 /* Frame 3 of point a never reaches point b, frame 11 is damaged on the way, and frame 12 arrives
- * after frame 13. Frame 20 of the capture, a response, passes b and never reaches a, and frame 23
- * arrives there 40 us late, behind two others. The report must contain all of this. */
+ * after frame 13. Frame 20 of the capture, a response, passes point b and never reaches point a.
+ * Frame 23, another response, reaches point a 40 us late, behind two others. The report must
+ * contain all of this. */
 #define SEEN "$C/rc-loss-request-seen.pcap"
 #define TO_BOTH                                                                                    \
     "$R edit -q --impair drop@frame=20 --impair delay=40us@frame=23 " SEEN " $T/a.pcapng; "

@@ -13,7 +13,7 @@
 #define HEAD                                                                                       \
     "purpose p\nrules RC-RSP-099\nrole both\n"                                                     \
     "mr M len 4096 access read,write fill 1\npeer R len 64 fill 2\nqp Q rc timeout 10\n"
-/* A WRITE that the device acknowledges at once, with MSN 1; line 7 of the drill. */
+/* A WRITE that the device acknowledges at once, with MSN 1. It is line 7 of the drill. */
 #define WRITE_ACKED "+0 < WRITE Only PSN +0 va M+0 payload 8 fill 3 AckReq\n"
 
 static struct drill_result play(const char *events, const char *lacking)

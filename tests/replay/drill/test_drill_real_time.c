@@ -12,7 +12,7 @@
 #define HEAD                                                                                       \
     "purpose p\nrules RC-RSP-099\nrole both\n"                                                     \
     "mr M len 4096 access read,write fill 1\nqp Q rc timeout 18\n"
-/* A WRITE that the device acknowledges; line 6 of the drill. */
+/* A WRITE that the device acknowledges. It is line 6 of the drill. */
 #define WRITE_ACKED "+0 < WRITE Only PSN +0 va M+0 payload 8 fill 3 AckReq\n"
 #define MS(n)       ((uint64_t)(n)*1000000u)
 #define QUEUE_MAX   64u

@@ -15,10 +15,10 @@
 enum equivalence {
     WRONG,
     /* FIRST_TOLD: the altered packet is the first one in the capture that reveals a value of the
-     * device's state, such as a byte of memory. The replay infers that value from it. So set up
-     * from the altered capture, the software RNIC sends exactly this packet, and the setup differs
-     * from that of the original. An altered request that becomes the first packet with its PSN also
-     * counts, because the replay infers the posted work request from it. */
+     * device's state, such as a byte of memory. The replay infers that value from it. If the
+     * software RNIC is set up from the altered capture, it therefore sends exactly this packet, and
+     * the setup differs from that of the original. An altered request that becomes the first packet
+     * with its PSN also counts, because the replay infers the posted work request from it. */
     FIRST_TOLD,
     /* The packet now has a wrong ICRC, as any link may cause. The receiver drops the packet, and no
      * other frame proves that the receiver had accepted it. */

@@ -34,8 +34,8 @@ struct tally {
     unsigned equal[EQUIVALENCE_CNT];
 };
 
-/* Least number of wrong captures of one kind from which the share of detected captures of that kind
- * is asserted. */
+/* The test asserts the share of detected captures of one kind of alteration only if at least this
+ * number of captures of that kind are wrong. */
 #define OFTEN 20u
 
 /* Classes of captures. A LOSSY capture has lost packets, RNR NAKs or damaged packets. */

@@ -70,8 +70,9 @@ static void expect_all(const char *path, const json_t *lines, const struct conne
             if (figure(conn, side, "packets") > figure(conn, side, "responses") &&
                 figure(conn, !side, "responses") > 0 &&
                 !has_direction(connections, conn_index, side))
-                suite_fail(__FILE__, __LINE__, "%s: no direction of connection %d from side %u",
-                           path, (int)conn_index, side);
+                suite_fail(__FILE__, __LINE__,
+                           "%s: connection %d has no direction whose requests side %u sends", path,
+                           (int)conn_index, side);
     }
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Which values a byte of the responder's memory can have had, as the recorded writes show. */
+/* Tests the shadow memory: the recorded writes show which values a byte of the responder's memory
+ * can have had. */
 #include "infer/shadow_memory.h"
 #include "support/suite.h"
 

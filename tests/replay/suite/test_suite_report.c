@@ -7,8 +7,8 @@
 #include "suite/capture_set.h"
 #include "support/suite.h"
 
-/* Captures that pass, that differ unless the profile of the peer is chosen, and that have no packet
- * to replay. */
+/* Three captures: one passes, one differs unless the profile of the peer is chosen, and one has no
+ * packet to replay. */
 #define HOLDS   "$C/rc-send-sizes.pcap"
 #define DIFFERS "$C/rc-loss-read-responses.pcap"
 #define EMPTY   "head -c 24 " HOLDS

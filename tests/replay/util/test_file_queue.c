@@ -60,7 +60,8 @@ static void several_workers_take_the_biggest_file_first(void)
     make_files((const unsigned[FILES]){20, 1, 70, 20});
     CU_ASSERT_TRUE(file_queue_init(&queue, path_of, paths, FILES, 2));
     expect_order(&queue, order);
-    for (unsigned i = 0; i < FILES; i++) /* 70 KiB is more than half of all */
+    /* One file has 70 KiB, more than half of the bytes of all files. */
+    for (unsigned i = 0; i < FILES; i++)
         EXPECT_EQ(file_queue_is_big(&queue, i), i == 2);
     file_queue_finish(&queue, 1);
     CU_ASSERT_FALSE(file_queue_return(&queue, &at));

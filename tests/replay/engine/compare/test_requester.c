@@ -384,8 +384,9 @@ static void a_wrong_address_in_a_repeated_read_differs(void)
     expect_differs(&t, 3, "reth.va");
 }
 
-/* The requester restarts a READ inside it, but our RNIC from its start, because the capture lacks
- * the response to the first part. The restart must still request the rest of the READ (R112). */
+/* The recorded requester restarts a READ at a PSN inside it. Our RNIC restarts the READ from its
+ * first PSN, because the capture lacks the response to the first part. The restart must still
+ * request the rest of the READ (R112). */
 static void a_restarted_read_requests_the_rest(void)
 {
     for (unsigned right = 0; right < 2; right++) {

@@ -290,7 +290,7 @@ static void check_one(struct capture_check *one, struct check_args *args)
 /* Results of all captures. */
 struct check_sum {
     size_t cnts[EXIT_UNUSABLE + 1]; /* number of captures with each exit status */
-    int status;                     /* the highest */
+    int status;                     /* highest exit status of all captures */
 };
 
 /* Adds the result of a capture, whose text was printed, and prints its error. */
@@ -334,16 +334,17 @@ struct checked {
     struct section out[TO_CNT];
     int status;
     char *fault; /* error message, or NULL */
-    bool done;   /* but not written yet */
+    bool done;   /* the capture has been checked; its output may not be written yet */
 };
 
 struct check_pool {
     struct check_args *args;
     struct check_sum *sum;
-    pthread_rwlock_t memory; /* locked for writing by a thread that checks a capture with the whole
-                              * memory limit, while no other thread checks one */
-    size_t mem_share;        /* memory limit of each capture otherwise, bytes */
-    pthread_mutex_t lock;    /* of all members below */
+    /* A thread that checks a capture with the whole memory limit locks it for writing, so that no
+     * other thread checks a capture at the same time. */
+    pthread_rwlock_t memory;
+    size_t mem_share;     /* memory limit of each capture in all other cases, bytes */
+    pthread_mutex_t lock; /* lock of all members below */
     struct file_queue queue;
     struct checked *checked;
     bool interrupted;
@@ -483,7 +484,8 @@ static void *run_worker(void *arg)
         bool interrupted;
 
         pthread_mutex_unlock(&pool->lock);
-        /* A big capture needs the help of the other processors. */
+        /* A big capture is checked by several threads, because its check would otherwise end
+         * last. */
         interrupted = check_with(worker, at, file_queue_is_big(&pool->queue, at) ? jobs : 1);
         pthread_mutex_lock(&pool->lock);
         pool->interrupted |= interrupted;

@@ -85,7 +85,7 @@ static int link_of(uint32_t linktype, enum roce_link *out)
     case LINKTYPE_IPV4:
     case LINKTYPE_IPV6: *out = ROCE_LINK_IP; return 0;
     case LINKTYPE_INFINIBAND: *out = ROCE_LINK_IB; return 0;
-    /* IP is a placeholder: each ERF record names its own link layer. */
+    /* ROCE_LINK_IP is a placeholder, because each ERF record names its own link layer. */
     case LINKTYPE_ERF: *out = ROCE_LINK_IP; return 0;
     default: return -1;
     }

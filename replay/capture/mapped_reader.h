@@ -31,7 +31,7 @@ size_t reader_map_next(const struct capture_reader *reader);
 /* Unmaps the pages before an offset. One thread at a time may call it. */
 void reader_unmap_before(const struct capture_reader *reader, size_t off);
 
-/* reader_next(), but a signal does not end the reading. */
+/* Like reader_next(), but a signal does not end the reading. */
 int reader_skip(struct capture_reader *reader, struct captured_frame *out, struct error *error);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "capture/mmap_file.h"
 
-/* mmap_file_open(), but reads none of the pages. */
+/* Like mmap_file_open(), but reads none of the pages. */
 struct mmap_file *mmap_file_open_lazily(int fd, size_t len, const char *name);
 
 /* Reads the pages from offset `off` up to some MB after it, unless this was done before. Any thread

@@ -206,7 +206,8 @@ static bool advance_piece(struct read_buffer *c, size_t len)
         return false;
     wait_for_piece(piece, next);
     if (piece->len < READ_CHUNK_LEN || len > left + READ_CHUNK_LEN)
-        /* The caller then reads in order, which distinguishes a read error from the end. */
+        /* The caller then reads without read-ahead and finds out whether this was a read error or
+         * the end of the file. */
         return false;
     memcpy(piece->p + HEADROOM - left, c->p + c->off, left);
     c->p = piece->p;

@@ -54,13 +54,13 @@ struct split {
 struct split_thread {
     _Alignas(64) struct split *split;
     unsigned part;
-    struct capture_reader *reader; /* its own reader of the same mapped file */
+    struct capture_reader *reader; /* reader of this part; all parts read the same mapped file */
     struct split_window window[2]; /* window n has index n % 2 */
     struct roce_group_cache groups;
-    struct roce_flow_look look; /* that of the latest RoCE packet of all parts */
+    struct roce_flow_look look; /* result for the latest RoCE packet of all parts */
     uint32_t frames;            /* number of the latest frame */
     uint64_t bytes;             /* captured bytes of the RoCE packets of all parts so far */
-    void *memory;               /* of the items */
+    void *memory;               /* memory of the items */
     int end;                    /* result of the reader at the end of the file */
     struct error error;
     pthread_t id;

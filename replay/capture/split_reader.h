@@ -32,9 +32,10 @@
 struct split_consumer {
     void *user;
     bool icrc; /* check the ICRCs; if unset, the status of each packet is UNVERIFIED */
-    const struct roce_hash_secret *secret; /* of the struct roce_flow that gets the digests */
+    /* Hash secret of the struct roce_flow that gets the digests. */
+    const struct roce_hash_secret *secret;
     unsigned parts;
-    const uint8_t *part_of; /* part of each group of hosts */
+    const uint8_t *part_of; /* number of the part to which each group of hosts belongs */
     /* Called for every window in the order of the capture, before its packets are judged. Returns
      * false to end the split before this window. `frames` is the number of its last frame. */
     bool (*look)(void *user, const struct capture_reader *reader, const struct frame_counts *counts,

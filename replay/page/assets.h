@@ -12,7 +12,7 @@ struct asset {
 
 /* Files of Debian's package libjs-dygraphs. */
 extern const struct asset asset_dygraph_js, asset_dygraph_css;
-/* These and the next: files of the folder browser/. */
+/* The variables below are files of the folder browser/. */
 extern const struct asset asset_page_html, asset_page_css;
 extern const struct asset asset_data_js, asset_words_js, asset_graph_js, asset_heat_js,
     asset_page_js;

@@ -218,7 +218,8 @@ static bool is_plain(const struct packet_run *run)
            (run->class <= RUN_ACK || run->class == RUN_OTHER);
 }
 
-/* Which runs may be merged: only runs without marks, also runs with equal marks, or all. */
+/* Selects the runs that may be merged: only runs without marks, also runs with equal marks, or all
+ * runs. */
 enum merge_level { MERGE_PLAIN, MERGE_EQUAL_MARKS, MERGE_ALL };
 
 static bool can_merge(const struct packet_run *a, const struct packet_run *b,

@@ -56,9 +56,9 @@ struct page_capture {
     /* Streams, indexed by connection number; NULL: the connection has no packets, or was joined
      * with another one. */
     struct page_stream *stream[PAGE_STREAMS];
-    uint32_t stream_end;          /* highest index of a stream plus 1 */
-    struct page_memory memory;    /* of the streams */
-    pthread_mutex_t lock;         /* of `stream_end` and the two members below, during the check */
+    uint32_t stream_end;       /* highest index of a stream plus 1 */
+    struct page_memory memory; /* memory of the streams */
+    pthread_mutex_t lock; /* lock of `stream_end` and of the two members below, during the check */
     uint32_t begin[PAGE_STREAMS]; /* frames at which the streams began, in ascending order */
     uint32_t begin_cnt;
     atomic_uint_least64_t undrawn; /* number of packets of streams that are not kept */

@@ -53,7 +53,7 @@ static void put_number(struct numbers *numbers, char sep, int64_t v)
         *to++ = sep;
     if (v < 0)
         *to++ = '-';
-    if (left < 10) { /* most numbers */
+    if (left < 10) { /* the fast case for most numbers */
         *to++ = (char)('0' + left);
         numbers->len = (size_t)(to - numbers->buf);
         return;

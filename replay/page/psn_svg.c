@@ -92,7 +92,8 @@ static bool find_ranges(struct psn_graph *g)
         psn = relative_psn(g, run, &last);
         if (run->last_time > g->last_time)
             g->last_time = run->last_time;
-        if (run->class == RUN_DROPPED) /* the PSN of a damaged packet may be wrong */
+        /* Ignore damaged packets, because their PSN may be wrong. */
+        if (run->class == RUN_DROPPED)
             continue;
         if (psn - run->gap < g->low)
             g->low = psn - run->gap;
@@ -100,7 +101,7 @@ static bool find_ranges(struct psn_graph *g)
             g->high = psn + run->span;
     }
     if (g->high == g->low)
-        g->high++; /* without any valid PSN, show a range of 1 */
+        g->high++; /* if there is no valid PSN, the axis shows a range of 1 */
     return any;
 }
 

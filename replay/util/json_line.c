@@ -11,7 +11,9 @@ static void flush_line(struct json_line *line)
     line->written += line->len;
     line->len = 0;
     for (unsigned i = 0; i < line->depth && i < JSON_LINE_DEPTH; i++)
-        line->open[i].at = SIZE_MAX; /* an empty one remains */
+        /* Its start is already in the file, so an empty object or array can no longer be
+         * omitted. */
+        line->open[i].at = SIZE_MAX;
 }
 
 /* Reserves the next `len` bytes of the buffer for the caller to write, and returns their address.

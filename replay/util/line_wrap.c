@@ -41,7 +41,8 @@ size_t line_wrap_break(const char *line, size_t len, size_t from, unsigned used,
 
     used += (unsigned)(at - from);
     for (; at < len; at++) {
-        if (((unsigned char)line[at] & 0xC0) == 0x80) /* not the first byte of a character */
+        /* Skip the bytes of a character after its first one. */
+        if (((unsigned char)line[at] & 0xC0) == 0x80)
             continue;
         if (line[at] == ' ' && (used <= columns || space == 0))
             space = at;

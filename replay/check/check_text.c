@@ -9,6 +9,7 @@
 #include "check/filter_text.h"
 #include "check/path_text.h"
 #include "check/slow_causes.h"
+#include "pcapng/pcapng.h"
 #include "util/strbuf.h"
 #include "wire/codes.h"
 #include "wire/gid.h"
@@ -158,8 +159,9 @@ static void print_head(FILE *out, const struct check_report *r)
         return;
     fputs("  impaired: ", out);
     put_escaped(out, r->impaired);
-    fputs(strncmp(r->impaired, "rnic-run dropped ", 17) == 0 ? "; the network did not lose them\n"
-                                                             : "\n",
+    fputs(strncmp(r->impaired, PCAPNG_RNIC_DROPPED, sizeof(PCAPNG_RNIC_DROPPED) - 1) == 0
+              ? "; the network did not lose them\n"
+              : "\n",
           out);
 }
 

@@ -96,6 +96,10 @@ uint32_t pcapng_process(bool big, const uint8_t *block, uint32_t len, uint32_t o
 /* Application in the section header of recordings of the software RNIC (rnic-run -w). */
 #define PCAPNG_RNIC "RoCEdrill software RNIC"
 
+/* Start of the comment in the section header of such a recording if rnic-run --impair dropped
+ * packets. Their number and the rules follow. */
+#define PCAPNG_RNIC_DROPPED "rnic-run dropped "
+
 /* Returns whether a section header names this application as its writer. */
 bool pcapng_is_written_by(bool big, const uint8_t *block, uint32_t len, const char *application);
 

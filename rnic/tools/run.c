@@ -23,6 +23,7 @@
 #include <unistd.h>
 #include "base/option_error.h"
 #include "impair/impair_rule.h"
+#include "pcapng/pcapng.h"
 #include "tools/doctor.h"
 #include "tools/netns.h"
 #include "tools/recording.h"
@@ -430,7 +431,7 @@ static const char *end_drops(const struct options *options, struct run_folder *f
     run_folder_remove(folder);
     if (cnt == 0)
         return describe_impair(options, text, size);
-    snprintf(text, size, "rnic-run dropped %" PRIu64 " packet%s because of --impair %s", cnt,
+    snprintf(text, size, PCAPNG_RNIC_DROPPED "%" PRIu64 " packet%s because of --impair %s", cnt,
              cnt == 1 ? "" : "s", options->impair);
     fprintf(stderr, "rnic-run: dropped %" PRIu64 " packet%s because of --impair\n", cnt,
             cnt == 1 ? "" : "s");

@@ -5,19 +5,18 @@
  */
 #include "flow/request.h"
 
-#include "flow/checks/check_ack.h"
-#include "flow/checks/check_request.h"
-
 #include "flow/base/counters.h"
 #include "flow/base/report.h"
+#include "flow/checks/check_ack.h"
 #include "flow/checks/check_format.h"
 #include "flow/checks/check_order.h"
+#include "flow/checks/check_request.h"
+#include "flow/retransmit/copy.h"
 #include "flow/retransmit/late_ack.h"
 #include "flow/retransmit/retransmission.h"
 #include "flow/retransmit/sent_packet.h"
 #include "flow/retransmit/spurious.h"
 #include "flow/table/conn.h"
-#include "flow/retransmit/copy.h"
 #include "flow/table/pair.h"
 #include "flow/table/pair_index.h"
 #include "flow/table/qp_reuse.h"

@@ -8,8 +8,8 @@
 
 #include "flow/base/counters.h"
 #include "flow/base/report.h"
-#include "flow/table/conn.h"
 #include "flow/retransmit/copy.h"
+#include "flow/table/conn.h"
 
 /* Packets captured within this time (ns) after a NAK may have been in flight when the responder
  * sent the NAK. */

@@ -3,12 +3,12 @@
 
 #include "flow/base/counters.h"
 #include "flow/base/report.h"
+#include "flow/retransmit/copy.h"
 #include "flow/retransmit/implied_nak.h"
 #include "flow/retransmit/late_ack.h"
 #include "flow/retransmit/read_stream.h"
 #include "flow/retransmit/spurious.h"
 #include "flow/table/conn.h"
-#include "flow/retransmit/copy.h"
 
 /* A packet that fills a PSN gap later than this (ns) after the gap is a retransmission, not an
  * out-of-order packet. */

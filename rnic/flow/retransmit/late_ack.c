@@ -11,6 +11,15 @@
  * does not lose so many ACKs. */
 #define MANY 4u
 
+bool roce_late_ack_covers(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
+                          uint32_t psn)
+{
+    const struct roce_req *req = &ctx->sender->req;
+
+    return e && ctx->conn->paired && req->una_known && roce_diff(psn, req->una) < 0 &&
+           !roce_opcode_is_answered(roce_opcode(e->op));
+}
+
 void roce_late_ack_watch(struct roce_ctx *ctx, const struct roce_sent_packet *e, uint32_t psn,
                          uint64_t stalled, uint64_t waited)
 {
@@ -21,8 +30,7 @@ void roce_late_ack_watch(struct roce_ctx *ctx, const struct roce_sent_packet *e,
     uint64_t answered =
         UINT64_C(1000) * (uint32_t)(roce_us(ctx->time) - roce_peer(ctx->sender)->rsp.last_us);
 
-    req->late_ack = e && ctx->conn->paired && req->una_known && roce_diff(psn, req->una) < 0 &&
-                    !roce_opcode_is_answered(roce_opcode(e->op)) && answered <= idle;
+    req->late_ack = roce_late_ack_covers(ctx, e, psn) && answered <= idle;
     if (req->late_ack)
         cold->late_acks.now = (struct roce_late_ack){.frame = ctx->frame,
                                                      .sent = e->time,

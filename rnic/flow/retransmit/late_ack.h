@@ -15,6 +15,11 @@
 
 #include "flow/base/state.h"
 
+/* Returns whether a captured ACK covers `e`, the request that the current packet retransmits. `psn`
+ * is the PSN of the packet. `e` may be NULL. */
+bool roce_late_ack_covers(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
+                          uint32_t psn);
+
 /* Watches the go-back that begins with the current packet because of a timeout. `e` is the window
  * entry of its first PSN `psn`, or NULL. `stalled` and `waited` are the times, ns, by which this
  * go-back increased stalled_ns and waited_ns of roce_retx_summary. */

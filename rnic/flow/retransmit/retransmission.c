@@ -244,16 +244,6 @@ static bool is_second_nak(const struct roce_ctx *ctx, uint32_t psn)
            (!req->una_known || roce_diff(req->una, psn) <= 0);
 }
 
-/* Returns whether a captured ACK covers the first packet `e` of the current go-back to `psn`. `e`
- * may be NULL. */
-static bool is_acked(const struct roce_ctx *ctx, const struct roce_sent_packet *e, uint32_t psn)
-{
-    const struct roce_req *req = &ctx->sender->req;
-
-    return e && ctx->conn->paired && !roce_opcode_is_answered(roce_opcode(e->op)) &&
-           req->una_known && roce_diff(psn, req->una) < 0 && req->pending_cause == ROCE_CAUSE_NONE;
-}
-
 static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                                 uint32_t psn, uint64_t idle, uint32_t *trigger)
 {
@@ -295,8 +285,9 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
         *trigger = rsp->nak_frame;
         return ROCE_CAUSE_SEQ_NAK;
     }
-    if (!missing && is_acked(ctx, e, psn)) /* captured ACKs since the latest transmission did not
-                                            * reach the requester in time, so its timer expired */
+    /* Captured ACKs since the latest transmission did not reach the requester in time, so its timer
+     * expired. */
+    if (!missing && req->pending_cause == ROCE_CAUSE_NONE && roce_late_ack_covers(ctx, e, psn))
         idle = roce_since(e->time, ctx->time);
     if (idle >= (missing ? shown_timeout(ctx) : slow))
         return ROCE_CAUSE_TIMEOUT;

@@ -669,23 +669,45 @@ static bool is_in_latest_go_back(const struct roce_ctx *ctx, const struct roce_s
            cause_of(ctx, e, psn, silence(ctx, e), &trigger) == ROCE_CAUSE_UNKNOWN;
 }
 
+/* Place of a retransmitted packet in the go-backs of its requester. */
+enum place {
+    BEGINS,    /* the packet begins a go-back */
+    CONTINUES, /* the packet continues the latest go-back */
+    LATE,      /* the latest go-back has already skipped the packet, which was overtaken */
+};
+
+/* Returns the place of the current packet, which retransmits PSN `psn`. `e` is its window entry, or
+ * NULL. */
+static enum place place_of(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
+                           uint32_t psn)
+{
+    const struct roce_retransmission *retx = &ctx->sender->req.retx;
+
+    if (is_in_latest_go_back(ctx, e, psn))
+        return psn == retx->next ? CONTINUES : LATE;
+    if (retx->active && (psn == retx->next || continues_after_hole(ctx, e, psn)))
+        return CONTINUES;
+    return BEGINS;
+}
+
 bool roce_retransmission_step(struct roce_ctx *ctx, struct roce_sent_packet *e, uint32_t psn,
                               uint32_t psn_cnt)
 {
     struct roce_req *req = &ctx->sender->req;
     struct roce_cold_counters *sum = roce_cold(ctx->flow, ctx->sender);
-    bool in = is_in_latest_go_back(ctx, e, psn), late = in && psn != req->retx.next;
-    bool begins =
-        !in && (!req->retx.active || (req->retx.next != psn && !continues_after_hole(ctx, e, psn)));
+    enum place place = place_of(ctx, e, psn);
 
-    req->retx.active |= in && !late;
-    if (begins)
-        begin_retransmission(ctx, e, psn);
-    else if (late)
-        sum->missing_repeats -= sum->missing_repeats < psn_cnt ? sum->missing_repeats : psn_cnt;
-    else
+    switch (place) {
+    case BEGINS: begin_retransmission(ctx, e, psn); break;
+    case CONTINUES:
+        req->retx.active = true;
         count_missing_repeats(ctx, req->retx.next, psn);
-    if (!late)
+        break;
+    case LATE:
+        sum->missing_repeats -= sum->missing_repeats < psn_cnt ? sum->missing_repeats : psn_cnt;
+        break;
+    }
+    if (place != LATE)
         req->retx.next = (psn + psn_cnt) & ROCE_PSN_MASK;
     sum->retx[req->retx.cause].packets++;
     sum->retx[req->retx.cause].bytes += ctx->pkt->payload_len;
@@ -699,7 +721,7 @@ bool roce_retransmission_step(struct roce_ctx *ctx, struct roce_sent_packet *e, 
     ctx->result->go_back_frame = req->retx.frame;
     ctx->result->timeout = roce_timeout_of(ctx->sender);
     ctx->result->trigger_frame = req->retx.trigger;
-    return begins;
+    return place == BEGINS;
 }
 
 /* Returns the time since which PSN `psn` is missing, ns. If the capture begins with a later PSN

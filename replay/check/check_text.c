@@ -412,7 +412,7 @@ static void print_lost(struct page *page, const struct check_conn *conn)
         else
             fprintf(page->out, "packets out of order): a UC receiver drops a message whose packets "
                                "are out of order\n");
-        if (check_side_loses_more(sum, i)) /* D10 */
+        if (check_side_loses_more(sum, i)) /* known deviation D10 of Linux rxe */
             fprintf(page->out, "       the receiver may be Linux Soft-RoCE: if the last packet of "
                                "a message is lost, it also loses the next SEND, or every later "
                                "WRITE\n");

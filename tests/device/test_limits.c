@@ -281,7 +281,7 @@ static void chosen_qpns_are_in_the_range(void)
     CU_ASSERT(!rnic_new(&attr));
 }
 
-/* R052: an emptied GID slot accepts no packets; a filled one is used by later QPs. */
+/* An emptied GID slot accepts no packets; a filled one is used by later QPs (R052). */
 static void emptied_gid_accepts_no_packets(void)
 {
     struct rnic_gid gid = {.type = RNIC_GID_ROCE_V2};

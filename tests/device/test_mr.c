@@ -196,7 +196,7 @@ static void r083_on_the_wire(void)
     }
 }
 
-/* R208: a deregistered key is invalid at once, and may be used for another region. */
+/* A deregistered key is invalid at once, and may be used for another region (R208). */
 static void r208_deregistered_key_is_invalid(void)
 {
     struct roce_pkt pkt;
@@ -263,7 +263,7 @@ static uint8_t *opens(uint32_t key, uint64_t va, uint64_t len, unsigned access)
                : NULL;
 }
 
-/* R209: addresses of a zero-based region are offsets, whatever its iova is. */
+/* Addresses of a zero-based region are offsets, whatever its iova is (R209). */
 static void r209_zero_based_addresses_are_offsets(void)
 {
     struct rnic_mr *mr;

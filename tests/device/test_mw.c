@@ -326,8 +326,9 @@ static void same_qpn(struct rnic_pd *pd)
     }
 }
 
-/* R213, o10-2.2.5: deleting a QP unbinds its 2B window, and the next QP with the same number cannot
- * use the key, even in the same PD. A QP with a bound 2A window cannot be deleted in any state. */
+/* Deleting a QP unbinds its 2B window, and the next QP with the same number cannot use the key,
+ * even in the same PD. A QP with a bound 2A window cannot be deleted in any state (R213,
+ * o10-2.2.5). */
 static void r213_end_of_the_qp(void)
 {
     static const enum rnic_qp_state states[] = {RNIC_QPS_ERR, RNIC_QPS_RESET};
@@ -483,8 +484,8 @@ static void impossible_binds_are_refused_at_the_post(void)
     qp_pair_free(&pair);
 }
 
-/* R213: a region with bound windows cannot be deregistered; unbinding or deleting the QP releases
- * it. */
+/* A region with bound windows cannot be deregistered; unbinding or deleting the QP releases it
+ * (R213). */
 static void r213_region_in_use(void)
 {
     struct rnic_mr_attr attr = {.addr = NULL};
@@ -537,7 +538,7 @@ static void gone_before_the_bind(void)
     }
 }
 
-/* R209: addresses of a zero-based window count from its first byte. */
+/* Addresses of a zero-based window count from its first byte (R209). */
 static void r209_zero_based_window_counts_from_its_start(void)
 {
     for (enum kind kind = TYPE_2B; kind < KINDS; kind++) {
@@ -573,7 +574,7 @@ static void begin_transfer(enum kind kind, unsigned access, enum rnic_wr_opcode 
     CU_ASSERT(!simnet_run(&pair.net, pair.net.now + 100000));
 }
 
-/* R208: deleting a window while a READ through it is being answered ends the response. */
+/* Deleting a window while a READ through it is being answered ends the response (R208). */
 static void r208_closed_during_read(void)
 {
     begin_transfer(TYPE_2B, READ, RNIC_WR_READ);
@@ -583,8 +584,8 @@ static void r208_closed_during_read(void)
     qp_pair_free(&pair);
 }
 
-/* R208: a window is deleted, invalidated, or bound again with another key while a WRITE through it
- * arrives. The device then writes no more bytes. */
+/* While a WRITE through a window arrives, the window is deleted, invalidated, or bound again with
+ * another key. The device then writes no more bytes (R208). */
 static void r208_closed_during_write(void)
 {
     enum how { DELETED, INVALIDATED, REBOUND };

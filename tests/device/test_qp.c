@@ -171,7 +171,7 @@ static void r054_each_state_accepts_its_packets(void)
     }
 }
 
-/* R055: COMM_EST is raised once, for the first valid packet in RTR. */
+/* COMM_EST is raised once, for the first valid packet in RTR (R055). */
 static void r055_comm_est_is_raised_once(void)
 {
     struct roce_pkt pkt;
@@ -256,7 +256,7 @@ static void r189_wqe_in_error_completes_first(void)
     fixture_free(&fixture);
 }
 
-/* R088: an invalid R_Key raises the event, moves the QP to ERR and flushes the WQEs. */
+/* An invalid R_Key raises the event, moves the QP to ERR and flushes the WQEs (R088). */
 static void r088_invalid_rkey_raises_the_event(void)
 {
     struct roce_pkt pkt;
@@ -294,7 +294,8 @@ static void err_by_user(void)
     fixture_free(&fixture);
 }
 
-/* R190: RESET clears PSN, MSN, duplicates, responses, the open message and the WQEs. */
+/* RESET clears the PSN, the MSN, the stored duplicates, responses, the open message and the WQEs
+ * (R190). */
 static void r190_reset_clears_the_connection(void)
 {
     static const uint8_t data[1024];

@@ -272,7 +272,8 @@ static void refuses(enum rnic_qp_state from, enum rnic_qp_state next, unsigned s
     CU_ASSERT(same(&before, &after));
 }
 
-/* R183, R187: every service through every state and transition, with all valid attributes. */
+/* A QP of every service passes every state and transition, with all valid attributes (R183,
+ * R187). */
 static void r187_every_service_passes_every_transition(void)
 {
     static const enum rnic_qp_state way[] = {

@@ -65,7 +65,7 @@ static void expect_send_wc(uint64_t wr_id, enum rnic_wc_status status)
     EXPECT_EQ(wc.qpn, QPN);
 }
 
-/* R188: posts are refused before RTS and flushed in ERR. */
+/* Posts are refused before RTS and flushed in ERR (R188). */
 static void r188_post_before_rts_is_refused(void)
 {
     static const enum rnic_qp_state before[] = {RNIC_QPS_INIT, RNIC_QPS_RTR};

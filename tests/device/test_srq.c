@@ -89,8 +89,8 @@ static void creation(void)
     qp_pair_free(&pair);
 }
 
-/* R196: the event is raised once, when a message leaves fewer WQEs than the limit. Setting the
- * limit again re-arms it. */
+/* The limit event of an SRQ is raised once, when a message leaves fewer WQEs than the limit.
+ * Setting the limit again re-arms it (R196). */
 static void limit_event_is_raised_once(void)
 {
     uint32_t limit = 2;

@@ -150,7 +150,7 @@ static void datagrams_of_any_sender_are_accepted(void)
         EXPECT_EQ(wc.qpn, UD_QPN);
         EXPECT_EQ(wc.vlan, i == 5 ? 77 : RNIC_VLAN_NONE);
         EXPECT_EQ(wc.smac[3], (uint8_t)(fixture.gen.smac[3] ^ i));
-        EXPECT_EQ(fixture.mem[8192 * i + 28], i + 1); /* R172: TTL of the received header */
+        EXPECT_EQ(fixture.mem[8192 * i + 28], i + 1); /* TTL of the received header (R172) */
         CU_ASSERT(memcmp(fixture.mem + 8192 * i + 40, pkt.payload, 100) == 0);
     }
     EXPECT_EQ(fixture_counters(&fixture).rx_datagrams, 8);
@@ -256,7 +256,7 @@ static void congestion_marks_are_ignored(void)
     fixture_free(&fixture);
 }
 
-/* R054, R188: datagrams are accepted from RTR on and sent from RTS on. */
+/* Datagrams are accepted from RTR on and sent from RTS on (R054, R188). */
 static void r054_states(void)
 {
     struct rnic_event event;
@@ -282,7 +282,7 @@ static void r054_states(void)
     fixture_free(&fixture);
 }
 
-/* R174: a datagram that does not fit consumes no WQE of an SRQ. */
+/* A datagram that does not fit consumes no WQE of an SRQ (R174). */
 static void shared_receive_queue(void)
 {
     const struct rnic_srq_init shared = {.max_wr = 4, .max_sge = 1};
@@ -328,7 +328,7 @@ static void shared_receive_queue(void)
 
 /* ---- attributes and states ------------------------------------------------------------------- */
 
-/* R186: P_Key, Q_Key and first PSN are required; attributes of connections are ignored. */
+/* P_Key, Q_Key and first PSN are required; attributes of connections are ignored (R186). */
 static void r186_attributes(void)
 {
     struct rnic_qp_attr attr = {.pkey = 0xFFFF, .qkey = 77, .access = 0xFFFF};
@@ -364,7 +364,7 @@ static void r186_attributes(void)
     fixture_free(&fixture);
 }
 
-/* R168: the MTU of the port limits datagrams in both directions. */
+/* The MTU of the port limits datagrams in both directions (R168). */
 static void r168_longer_than_the_port_mtu_is_not_sent(void)
 {
     struct rnic_attr attr;
@@ -419,8 +419,8 @@ static void r168_longer_than_the_port_mtu_is_not_sent(void)
     fixture_free(&fixture);
 }
 
-/* R192, R183: an error of the send queue leaves the receive queue running, and RTS restarts the
- * send queue. Requests posted in between are flushed. */
+/* An error of the send queue leaves the receive queue running, and RTS restarts the send queue.
+ * Requests posted in between are flushed (R192, R183). */
 static void r192_send_error_keeps_the_receive_queue(void)
 {
     struct rnic_ah *ah;
@@ -493,7 +493,7 @@ static void r192_rc_goes_to_err(void)
     fixture_free(&fixture);
 }
 
-/* R189: an error of the receive queue also ends a UD QP. */
+/* An error of the receive queue also ends a UD QP (R189). */
 static void receive_error_ends_the_qp(void)
 {
     const struct rnic_sge sge = {FIXTURE_IOVA, 100, FIXTURE_KEY + 1};
@@ -564,7 +564,8 @@ static void r200_overrun(void)
 
 /* ---- the GSI QP ------------------------------------------------------------------------------ */
 
-/* R171, R221: one GSI QP per device, QPN 1, fixed Q_Key, source QP 1. */
+/* A device has at most one GSI QP. Its QPN is 1, its Q_Key is fixed, and it sends from source QP 1
+ * (R171, R221). */
 static void r171_gsi(void)
 {
     struct rnic_qp_init init = {.type = RNIC_QPT_GSI, .max_recv_sge = 1};

@@ -64,8 +64,8 @@ static void creation(void)
     qp_pair_free(&pair);
 }
 
-/* R180: the SRQ number selects any SRQ of the domain, whatever QP the message uses. The completion
- * is on the CQ of the SRQ, with the QPN of the target. */
+/* The SRQ number selects any SRQ of the domain, whatever QP the message uses. The completion is on
+ * the CQ of the SRQ, with the QPN of the target (R180). */
 static void srq_by_number(void)
 {
     struct rnic_wc wc;
@@ -85,8 +85,8 @@ static void srq_by_number(void)
     qp_pair_free(&pair);
 }
 
-/* R180: a request with an unknown SRQ number, with one of another domain, or with that of a basic
- * SRQ is refused, whatever its operation is. */
+/* A request with an unknown SRQ number, with one of another domain, or with that of a basic SRQ is
+ * refused, whatever its operation is (R180). */
 static void wrong_srq_number_is_refused(void)
 {
     static const enum rnic_wr_opcode ops[] = {RNIC_WR_SEND, RNIC_WR_WRITE, RNIC_WR_READ};
@@ -118,8 +118,8 @@ static void wrong_srq_number_is_refused(void)
     }
 }
 
-/* R206: keys of requests use the PD of the SRQ, not that of the target, also for READ responses
- * sent later. */
+/* Keys of requests use the PD of the SRQ, not that of the target, also for READ responses sent
+ * later (R206). */
 static void keys_of_the_srq(void)
 {
     struct rnic_mr_attr mr = {.len = 8192, .iova = 0x1000, .access = RNIC_ACCESS_ALL, .key = 5};

@@ -427,7 +427,7 @@ static void second_sequence_nak_of_a_gap_differs(void)
     }
 }
 
-/* D4: Linux begins the response to the tail of a READ with Middle or Last. */
+/* Linux rxe begins the response to the tail of a READ with Middle or Last (D4). */
 static void a_known_deviation_does_not_fail(void)
 {
     struct talk t;

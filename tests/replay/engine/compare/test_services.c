@@ -242,7 +242,7 @@ static void a_flush_that_ends_in_its_headers_is_dropped(void)
 /* ---- Deviations of Linux rxe that any operation can show ---------------------------------------
  */
 
-/* D11: Linux retries without end if the retry count is 7. */
+/* Linux rxe retries without end if the retry count is 7 (D11). */
 static void an_eighth_retry_holds_for_linux_only(void)
 {
     struct replay r;
@@ -264,7 +264,7 @@ static void an_eighth_retry_holds_for_linux_only(void)
     expect_holds(&t, "linux-rxe-6.12", 1);
 }
 
-/* S12: Linux sends an RNR NAK for a READ if its transmit queue is full. */
+/* Linux rxe sends an RNR NAK for a READ if its transmit queue is full (S12). */
 static void an_rnr_nak_of_a_read_holds_for_linux_only(void)
 {
     struct talk t;
@@ -279,9 +279,9 @@ static void an_rnr_nak_of_a_read_holds_for_linux_only(void)
     expect_holds(&t, "linux-rxe-6.12", 1);
 }
 
-/* S12: the transmit queue of Linux is full. Linux executes an atomic and a READ, and their
- * responses are lost. Then it drops the next copy of the atomic, and refuses it with an RNR NAK
- * whose MSN counts both requests. */
+/* The transmit queue of Linux is full. Linux executes an atomic and a READ, and their responses are
+ * lost. Then it drops the next copy of the atomic, and refuses it with an RNR NAK whose MSN counts
+ * both requests (S12). */
 static void an_rnr_nak_of_an_executed_atomic_holds_for_linux_only(void)
 {
     struct talk t;
@@ -300,7 +300,7 @@ static void an_rnr_nak_of_an_executed_atomic_holds_for_linux_only(void)
     expect_holds(&t, "linux-rxe-6.12", 1);
 }
 
-/* D19: after its transmit queue was full, Linux begins a READ response with Last. */
+/* After its transmit queue was full, Linux begins a READ response with Last (D19). */
 static void a_first_read_answered_with_last_holds_for_linux_only(void)
 {
     struct talk t;

@@ -9,7 +9,8 @@
 #define DIRECTIONS_LISTED 64u /* maximum number of directions in the text */
 #define LINE_LEN          512
 
-/* Prints the number of packets that the capture at `point` cannot have, if there are any. */
+/* Prints `cnt`, if it is not 0: the number of packets that the capture at `point` cannot contain,
+ * because it began after them or ended before them. */
 static void print_outside(FILE *out, uint64_t cnt, char point)
 {
     if (cnt)

@@ -54,7 +54,7 @@ struct use_request {
 struct supposed_use {
     const struct trace *trace;
     bool from_start; /* the use begins with the first packet that was added. Otherwise earlier
-                      * packets may lack in the capture */
+                      * packets may be missing in the capture */
     struct use_side side[2];
     struct keymap psns; /* keys: {side, PSN} */
     struct use_request *request;

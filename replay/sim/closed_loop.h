@@ -59,10 +59,10 @@ struct rc_loop_result {
     struct completion_log sent, received;
     uint64_t *page; /* hash of each memory page that a request can change, at the end of the play */
     size_t page_cnt, page_cap;
-    uint64_t frames, lost, damaged, forged,
-        repeated;      /* number of frames sent; how many of these were lost, damaged and forged;
-                        * number of requests retransmitted */
-    uint32_t errors;   /* number of ERROR findings about both endpoints */
+    uint64_t frames;                /* number of frames sent */
+    uint64_t lost, damaged, forged; /* number of these frames that were lost, damaged, forged */
+    uint64_t repeated;              /* number of requests retransmitted */
+    uint32_t errors;                /* number of ERROR findings about both endpoints */
     uint32_t doubtful; /* number of ERROR findings about an endpoint that had received a forged
                         * packet */
     bool moved; /* true: a frame was lost, changed or delayed, or a copy of a request found no

@@ -372,8 +372,9 @@ bool rnic_mcast_of(const struct rnic_qp *qp, uint8_t gid[16]);
 enum rnic_steer_kind {
     RNIC_STEER_NORMAL = 0,      /* frames that match all its specs */
     RNIC_STEER_ALL_DEFAULT = 1, /* frames that no other flow chooses, except RoCEv2 packets */
-    RNIC_STEER_MC_DEFAULT = 2,  /* as ALL_DEFAULT, but only multicast frames; precedes it */
-    RNIC_STEER_SNIFFER = 3,     /* copies of all frames */
+    /* Multicast frames that no other flow chooses; chosen before ALL_DEFAULT. */
+    RNIC_STEER_MC_DEFAULT = 2,
+    RNIC_STEER_SNIFFER = 3, /* copies of all frames */
 };
 
 enum rnic_steer_header {

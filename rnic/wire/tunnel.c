@@ -22,8 +22,8 @@
 /* State while the headers around one inner frame are parsed. */
 struct tunnel_walk {
     const uint8_t *frame;
-    size_t off, cap,
-        end; /* next byte; captured bytes; end according to the innermost length field */
+    size_t off, cap; /* offset of the next byte; number of captured bytes */
+    size_t end;      /* end of the frame according to the innermost length field */
     enum roce_tunnel tunnel;
     enum roce_link link; /* first header of the inner frame, if `found` */
     bool found, cut, of_port;

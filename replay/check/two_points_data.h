@@ -25,11 +25,11 @@ struct point_packet {
     uint32_t flow; /* index in two_points.flow */
     uint32_t mate; /* index of the packet in the other capture, or NO_MATE */
     uint8_t naks;  /* number of sequence NAKs for this transmission, at most 255 */
-    bool copy;     /* the analysis of the capture found this to be a copy of an earlier packet */
-    bool damaged;
-    bool in_disorder; /* captured after a packet that was sent later, or before one that was sent
-                       * earlier */
-    bool again;       /* the previous transmission of the same packet was `in_disorder` */
+    bool copy : 1; /* the analysis of the capture found this to be a copy of an earlier packet */
+    bool damaged : 1;
+    bool in_disorder : 1; /* captured after a packet that was sent later, or before one that was
+                           * sent earlier */
+    bool again : 1;       /* the previous transmission of the same packet was `in_disorder` */
 };
 
 /* Source and destination of a direction. */

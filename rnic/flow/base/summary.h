@@ -243,7 +243,7 @@ struct roce_endpoint_summary {
                                * unchanged */
     uint64_t naks_for_late;   /* number of sequence NAKs of the peer for packets that were late, not
                                * lost: they were captured out of order, or were acknowledged before
-                               * a retransmission was captured */
+                               * a retransmission was captured or could be answered */
     uint64_t unheeded_naks;  /* number of timeouts of the endpoint after a captured sequence NAK for
                               * the same PSN or a later one: the NAK was lost behind the capture
                               * point, or the endpoint ignored it */

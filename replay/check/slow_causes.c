@@ -16,26 +16,32 @@
 
 #define LINE_LEN 1024
 
-/* The possible causes, in the order of reports. */
-static const struct slow_cause *const causes[] = {
-    &slow_setup_late,
-    &slow_rtu_late,
-    &slow_response_late,
-    &slow_overtaken,
-    &slow_damaged,
-    &slow_lost,
-    &slow_answer_overtaken,
-    &slow_answer_lost,
-    &slow_unready,
-    &slow_without_credit,
-    &slow_paged,
-    &slow_congested,
-    &slow_late,
-    &slow_spurious,
-    &slow_adaptive,
-    &slow_refused,
-    &slow_unexplained,
+/* The possible causes, each with the wait that it causes. WAIT_CAUSES: the cause has several
+ * effects, for example reordering leads to sequence NAKs and to ACK timeouts. */
+static const struct {
+    const struct slow_cause *cause;
+    enum wait_cause wait;
+} causes[] = {
+    {&slow_setup_late, WAIT_SETUP},
+    {&slow_rtu_late, WAIT_SETUP},
+    {&slow_overtaken, WAIT_CAUSES},
+    {&slow_damaged, WAIT_CAUSES},
+    {&slow_answer_overtaken, WAIT_CAUSES},
+    {&slow_congested, WAIT_CAUSES},
+    {&slow_response_late, WAIT_RESPONSE},
+    {&slow_lost, WAIT_SEQ_NAK},
+    {&slow_answer_lost, WAIT_READ_GAP},
+    {&slow_unready, WAIT_RNR_NAK},
+    {&slow_without_credit, WAIT_CREDIT},
+    {&slow_paged, WAIT_RNR_NAK},
+    {&slow_late, WAIT_TIMEOUT},
+    {&slow_spurious, WAIT_SPURIOUS},
+    {&slow_adaptive, WAIT_TIMEOUT},
+    {&slow_refused, WAIT_UNKNOWN},
+    {&slow_unexplained, WAIT_UNKNOWN},
 };
+
+#define CAUSES (sizeof(causes) / sizeof(causes[0]))
 
 /* Returns whether only the responses were captured, and at least PACKETS_PERCENT of them are RNR
  * NAKs. The requester waited after each one, but the capture does not show how long. */
@@ -156,11 +162,37 @@ static bool is_between(const struct slow_direction *w, const struct slow_cause *
            ((cause->between & SLOW_BY_DELAY) && is_path_slow(w));
 }
 
+/* Stores the numbers of the causes that apply, in the order of reports, and returns how many: first
+ * those of the connection setup and those with several effects, then those of the longest waits. */
+static unsigned list_causes(const struct slow_direction *w, unsigned list[CAUSES])
+{
+    uint64_t waited[CAUSES];
+    unsigned cnt = 0;
+
+    for (unsigned i = 0; i < CAUSES; i++) {
+        bool first = causes[i].wait == WAIT_SETUP || causes[i].wait == WAIT_CAUSES;
+        uint64_t ns = first ? UINT64_MAX : time_budget_ns(w, causes[i].wait);
+        unsigned at = cnt;
+
+        if (!causes[i].cause->is(w))
+            continue;
+        for (; at > 0 && waited[at - 1] < ns; at--) {
+            waited[at] = waited[at - 1];
+            list[at] = list[at - 1];
+        }
+        waited[at] = ns;
+        list[at] = i;
+        cnt++;
+    }
+    return cnt;
+}
+
 /* Prints one direction. Returns whether it has a cause that a second capture may explain. */
 static bool print_side(FILE *out, const struct slow_direction *w, const char *arrow,
                        const char *scope)
 {
     uint64_t repeated = w->mine->repeated_responses;
+    unsigned list[CAUSES], cnt = list_causes(w, list);
     bool between = false;
     char buf[LINE_LEN];
 
@@ -179,21 +211,20 @@ static bool print_side(FILE *out, const struct slow_direction *w, const char *ar
         if (scope)
             filter_text_print(out, scope, "roce.analysis.duplicate_response");
     }
-    for (unsigned i = 0; i < sizeof(causes) / sizeof(causes[0]); i++) {
+    for (unsigned i = 0; i < cnt; i++) {
+        const struct slow_cause *cause = causes[list[i]].cause;
         struct strbuf t = strbuf_of(buf, sizeof(buf));
 
-        if (!causes[i]->is(w))
-            continue;
-        between |= causes[i]->between != 0;
+        between |= cause->between != 0;
         strbuf_addf(&t, "     %s ", arrow);
-        causes[i]->say(&t, w);
-        if (!is_between(w, causes[i])) {
+        cause->say(&t, w);
+        if (!is_between(w, cause)) {
             strbuf_addf(&t, "\n       ");
-            causes[i]->look(&t, w);
+            cause->look(&t, w);
         }
         fprintf(out, "%s\n", buf);
         if (scope)
-            filter_text_print(out, causes[i]->cm ? "" : scope, causes[i]->filter);
+            filter_text_print(out, cause->cm ? "" : scope, cause->filter);
     }
     return between;
 }

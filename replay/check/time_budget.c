@@ -32,9 +32,9 @@ static unsigned wait_words(const struct slow_direction *w, unsigned i)
     return i == WAIT_TIMEOUT && slow_is_one_sided(w) ? WAIT_UNKNOWN : i;
 }
 
-static uint64_t waited_ns(const struct slow_direction *w, enum wait_cause i)
+uint64_t time_budget_ns(const struct slow_direction *w, enum wait_cause cause)
 {
-    switch (i) {
+    switch (cause) {
     case WAIT_RESPONSE: return w->mine->response_waits.sum;
     case WAIT_CREDIT: return w->mine->credit_waits.sum;
     case WAIT_SETUP: return w->rtu_ns;
@@ -42,7 +42,7 @@ static uint64_t waited_ns(const struct slow_direction *w, enum wait_cause i)
     case WAIT_READ_GAP:
         return w->mine->retx[ROCE_CAUSE_READ_GAP].waited_ns +
                w->mine->retx[ROCE_CAUSE_IMPLIED_NAK].waited_ns;
-    default: return w->mine->retx[waits[i].cause].waited_ns;
+    default: return w->mine->retx[waits[cause].cause].waited_ns;
     }
 }
 
@@ -51,7 +51,7 @@ static uint64_t all_waited_ns(const struct slow_direction *w)
     uint64_t all = 0;
 
     for (unsigned i = 0; i < WAIT_CAUSES; i++)
-        all += waited_ns(w, i);
+        all += time_budget_ns(w, i);
     return all;
 }
 
@@ -61,7 +61,7 @@ static unsigned list_waits(const struct slow_direction *w, struct wait_part wait
     unsigned cnt = 0;
 
     for (unsigned i = 0; i < WAIT_CAUSES; i++) {
-        uint64_t ns = waited_ns(w, i);
+        uint64_t ns = time_budget_ns(w, i);
         unsigned at = cnt;
 
         if (ns == 0)

@@ -35,6 +35,9 @@ struct wait_part {
     uint64_t ns;
 };
 
+/* Returns how long the requester waited because of a cause, ns. */
+uint64_t time_budget_ns(const struct slow_direction *w, enum wait_cause cause);
+
 /* Fills `wait` with the waits of the side that waited longer in total, longest first. Sets *side to
  * the number of that side. Returns the number of waits; 0 if no side waited. */
 unsigned time_budget_waits(const struct roce_conn_summary *sum, struct wait_part wait[WAIT_CAUSES],

@@ -2,6 +2,7 @@
 #include "infer/packet_log.h"
 
 #include <stdlib.h>
+#include "util/sort.h"
 
 bool event_is_syndrome(const struct inferred_setup *s, uint32_t event, enum roce_syndrome_kind kind)
 {
@@ -59,7 +60,7 @@ struct request_copy *packet_log_copies(const struct inferred_setup *s, bool usab
         if (!e->response && e->rel >= s->first && (e->usable || !usable_only))
             copy[(*cnt)++] = (struct request_copy){e->rel, i, !usable_only && e->damaged};
     }
-    if (copy && *cnt)
-        qsort(copy, *cnt, sizeof(*copy), copy_cmp);
+    if (copy)
+        sort_if_needed(copy, *cnt, sizeof(*copy), copy_cmp);
     return copy;
 }

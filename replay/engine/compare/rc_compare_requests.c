@@ -9,6 +9,7 @@
 #include "engine/play/rc_expected_wc.h"
 #include "engine/base/field_diff.h"
 #include "infer/request_table.h"
+#include "util/sort.h"
 
 /* Entry of a list of our requests that is sorted by PSN, then by time. */
 struct request_by_psn {
@@ -107,8 +108,8 @@ static bool sort_tx(struct request_cmp *cmp)
     cmp->by_psn = malloc((a->tx_cnt + 1) * sizeof(*cmp->by_psn));
     for (size_t i = 0; cmp->by_psn && i < a->tx_cnt; i++)
         cmp->by_psn[i] = (struct request_by_psn){.rel = a->tx[i].rel, .idx = (uint32_t)i};
-    if (cmp->by_psn && a->tx_cnt)
-        qsort(cmp->by_psn, a->tx_cnt, sizeof(*cmp->by_psn), by_psn_cmp);
+    if (cmp->by_psn)
+        sort_if_needed(cmp->by_psn, a->tx_cnt, sizeof(*cmp->by_psn), by_psn_cmp);
     return cmp->by_psn != NULL;
 }
 

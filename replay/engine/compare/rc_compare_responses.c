@@ -14,6 +14,7 @@
 #include "engine/compare/rc_misaddressed.h"
 #include "wire/codes.h"
 #include "infer/request_table.h"
+#include "util/sort.h"
 
 /* Maximum time between two responses that a responder sends in direct sequence, ns. The time is
  * longer if the requester retransmits between the two. */
@@ -578,8 +579,7 @@ static int compare_direction_again(struct response_comparison *all, struct sessi
         return -1;
     for (size_t i = 0; i < dir->response_cnt; i++)
         by_psn[i] = (struct response_by_psn){.rel = dir->response[i].rel, .idx = (uint32_t)i};
-    if (dir->response_cnt)
-        qsort(by_psn, dir->response_cnt, sizeof(*by_psn), rc_match_order);
+    sort_if_needed(by_psn, dir->response_cnt, sizeof(*by_psn), rc_match_order);
     rc = compare_direction(all, session, dir_idx, by_psn, NULL, false);
     /* If the capture lacks some frames, it may also lack the frames that explain the other
      * differences of the direction. The unknown copy of a request that arrived may also explain

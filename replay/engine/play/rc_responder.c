@@ -10,6 +10,7 @@
 #include "infer/shared_memory.h"
 #include "engine/play/rc_responder_dev.h"
 #include "infer/request_table.h"
+#include "util/sort.h"
 
 /* Maximum total bytes of kept payloads: the payloads of our responses that differ from all recorded
  * payloads, which the report needs. */
@@ -384,8 +385,7 @@ static bool list_payloads(struct dir_state *state)
             !event_packet(s, i)->zero_filled)
             state->payload[state->payload_cnt++] =
                 (struct recorded_payload){.rel = s->event[i].rel, .event = i};
-    if (state->payload_cnt)
-        qsort(state->payload, state->payload_cnt, sizeof(*state->payload), payload_cmp);
+    sort_if_needed(state->payload, state->payload_cnt, sizeof(*state->payload), payload_cmp);
     return true;
 }
 
@@ -419,8 +419,8 @@ static struct scheduled_packet *schedule_packets(const struct session *session, 
                                           .at_event = s->executed_unseen[k].response,
                                           .order = k};
     }
-    if (sched && *cnt)
-        qsort(sched, *cnt, sizeof(*sched), scheduled_cmp);
+    if (sched)
+        sort_if_needed(sched, *cnt, sizeof(*sched), scheduled_cmp);
     return sched;
 }
 

@@ -10,7 +10,7 @@ static uint32_t hash_of(const struct keymap *map, const void *key)
     uint64_t word[ROCE_HASH_WORDS] = {0};
 
     memcpy(word, key, map->key_len);
-    return roce_keyed_hash(&map->secret, word);
+    return roce_keyed_hash(&map->secret, word, (unsigned)(map->key_len + 15) / 16 * 2);
 }
 
 static uint32_t slot_of(const struct keymap *map, const void *key)

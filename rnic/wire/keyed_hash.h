@@ -12,7 +12,8 @@
 
 #include <stdint.h>
 
-#define ROCE_HASH_WORDS 6 /* words of 64 bits in a key; shorter keys end in zeros */
+#define ROCE_HASH_WORDS                                                                            \
+    6 /* maximum number of words of 64 bits in a key; shorter keys end in zeros */
 
 struct roce_hash_secret {
     uint64_t word[ROCE_HASH_WORDS];
@@ -21,13 +22,14 @@ struct roce_hash_secret {
 /* Makes a secret from `seed`, which must be random and not known to an attacker. */
 void roce_hash_secret_init(struct roce_hash_secret *secret, uint64_t seed);
 
-/* Returns the hash of a key. */
-static inline uint32_t roce_keyed_hash(const struct roce_hash_secret *secret,
-                                       const uint64_t word[ROCE_HASH_WORDS])
+/* Returns the hash of a key of `cnt` words, an even number up to ROCE_HASH_WORDS. All keys of a
+ * table must have the same number of words. */
+static inline uint32_t roce_keyed_hash(const struct roce_hash_secret *secret, const uint64_t *word,
+                                       unsigned cnt)
 {
     __extension__ unsigned __int128 sum = 0;
 
-    for (unsigned i = 0; i < ROCE_HASH_WORDS; i += 2) {
+    for (unsigned i = 0; i < cnt; i += 2) {
         __extension__ unsigned __int128 factor = word[i] + secret->word[i];
 
         sum += factor * (word[i + 1] + secret->word[i + 1]);

@@ -13,7 +13,7 @@ uint32_t roce_key_hash(const struct roce_key *key, const struct roce_hash_secret
 
     memcpy(w, key->src, 16);
     memcpy(w + 2, key->dst, 16);
-    return roce_keyed_hash(secret, w);
+    return roce_keyed_hash(secret, w, ROCE_HASH_WORDS);
 }
 
 /* Reads the addresses and ECN marks of the network layer. */

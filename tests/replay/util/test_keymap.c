@@ -33,7 +33,8 @@ static uint64_t count_probes(struct keymap *map, const struct roce_hash_secret *
     }
     for (uint32_t i = 0; i < KEYS; i++) {
         struct key key = crafted_key(known, i);
-        uint32_t slot = roce_keyed_hash(&map->secret, key.word) & (map->slot_cnt - 1);
+        uint32_t slot =
+            roce_keyed_hash(&map->secret, key.word, ROCE_HASH_WORDS) & (map->slot_cnt - 1);
 
         EXPECT_EQ(keymap_get(map, &key), i);
         for (; map->slots[slot] != i; slot = (slot + 1) & (map->slot_cnt - 1))

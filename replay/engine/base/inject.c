@@ -51,8 +51,8 @@ void inject(struct rnic *rnic, const struct trace_packet *p, rnic_time now)
     uint8_t buf[ROCE_FRAME_MAX];
     size_t len;
 
-    if (p->link == ROCE_LINK_ETHERNET) {
-        rnic_input(rnic, p->data, p->cap_len, now);
+    if (p->link == ROCE_LINK_ETHERNET && p->icrc == ROCE_ICRC_GOOD) {
+        rnic_input_without_icrc(rnic, p->data, p->cap_len, now); /* trace_read() checked it */
         return;
     }
     len = inject_frame(p, buf);

@@ -15,6 +15,9 @@
 
 #define GROUP_NONE UINT32_MAX
 
+/* Number of packets whose headers are loaded into the cache before they are parsed. */
+#define PREFETCH_AHEAD 8u
+
 /* Maximum number of unpaired groups for which pair_alone() searches responses. The limit bounds the
  * time, because each search reads all flows. */
 #define PAIR_ALONE_MAX 64u
@@ -123,6 +126,7 @@ static bool observe_trace(struct finder *f)
         struct roce_flow_result result;
         struct roce_pkt pkt;
 
+        trace_prefetch(f->trace, i + PREFETCH_AHEAD);
         trace_parse(p, &pkt);
         roce_flow_feed(f->flow,
                        &(struct roce_flow_in){.pkt = &pkt,

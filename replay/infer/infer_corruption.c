@@ -7,16 +7,13 @@
  * captured before has the first PSN of that part. Stores the RETH of the READ in *before. */
 static bool asks_for_tail(const struct inferred_setup *s, uint32_t event, struct roce_reth *before)
 {
-    struct roce_reth last = *before;
-    struct roce_pkt pkt;
+    struct roce_reth last = *before, now;
 
     if (event_opcode(s, event)->kind != ROCE_KIND_READ)
         return false;
-    trace_parse(event_packet(s, event), &pkt);
-    *before = pkt.reth;
-    return pkt.reth.rkey == last.rkey && pkt.reth.va > last.va && pkt.reth.dma_len &&
-           pkt.reth.va - last.va < last.dma_len &&
-           pkt.reth.dma_len == last.dma_len - (pkt.reth.va - last.va);
+    *before = now = trace_reth(event_packet(s, event));
+    return now.rkey == last.rkey && now.va > last.va && now.dma_len &&
+           now.va - last.va < last.dma_len && now.dma_len == last.dma_len - (now.va - last.va);
 }
 
 void infer_corruption(struct inferred_setup *s)
@@ -85,12 +82,10 @@ void infer_corruption(struct inferred_setup *s)
 static int64_t data_cnt(const struct inferred_setup *s, uint32_t event)
 {
     const struct roce_opcode *op = event_opcode(s, event);
-    struct roce_pkt pkt;
 
     if (op->kind != ROCE_KIND_READ)
         return roce_opcode_is_atomic(op) || trace_draws_read_response(op->kind);
-    trace_parse(event_packet(s, event), &pkt);
-    return roce_psn_cnt(pkt.reth.dma_len, s->mtu);
+    return roce_psn_cnt(trace_reth(event_packet(s, event)).dma_len, s->mtu);
 }
 
 /* Returns whether undamaged responses show that all requests up to PSN `high` were executed, and

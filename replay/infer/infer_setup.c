@@ -201,16 +201,16 @@ static uint32_t mtu_at_least(uint32_t len)
  */
 static uint32_t read_mtu(const struct inferred_setup *s, uint32_t read)
 {
-    struct roce_pkt pkt;
+    uint32_t len;
 
     if (s->event[read].response || event_opcode(s, read)->kind != ROCE_KIND_READ)
         return 0;
-    trace_parse(event_packet(s, read), &pkt);
+    len = trace_reth(event_packet(s, read)).dma_len;
     for (uint32_t i = read + 1; i < s->event_cnt; i++)
         if (!s->event[i].response && !s->event[i].damaged) {
             int64_t psns = s->event[i].rel - s->event[read].rel;
 
-            return psns > 0 ? (uint32_t)((pkt.reth.dma_len + psns - 1) / psns) : 0;
+            return psns > 0 ? (uint32_t)((len + psns - 1) / psns) : 0;
         }
     return 0;
 }
@@ -393,9 +393,13 @@ static unsigned access_of(const struct inferred_setup *s, const struct request_p
  * region. */
 static uint64_t asked_len(const struct inferred_setup *s, const struct request_pkt *e)
 {
+    const struct trace_packet *p = event_packet(s, e->event);
+    const struct roce_opcode *op = roce_opcode(p->opcode);
     struct roce_pkt pkt;
 
-    trace_parse(event_packet(s, e->event), &pkt);
+    if (!roce_opcode_has(op, ROCE_HDR_FETH) && !roce_opcode_has(op, ROCE_HDR_ATOMICETH))
+        return trace_reth(p).dma_len;
+    trace_parse(p, &pkt);
     if (roce_pkt_has(&pkt, ROCE_HDR_FETH) && pkt.feth.sel == RNIC_FLUSH_MR)
         return 0;
     if (roce_pkt_has(&pkt, ROCE_HDR_RETH))
@@ -510,7 +514,6 @@ static const char *unplayable(struct inferred_setup *s, uint64_t read_before)
     const struct trace_flow *flow = &s->trace->flow[s->recorded->req_flow];
     bool any_good = false, answered = false;
     uint64_t asked = read_before;
-    struct roce_pkt pkt;
 
     if (flow->encap != ROCE_ENCAP_V1 && flow->encap != ROCE_ENCAP_V2_IP4 &&
         flow->encap != ROCE_ENCAP_V2_IP6)
@@ -527,10 +530,8 @@ static const char *unplayable(struct inferred_setup *s, uint64_t read_before)
             continue;
         }
         any_good |= !s->event[i].damaged;
-        if (!s->event[i].damaged && event_opcode(s, i)->kind == ROCE_KIND_READ) {
-            trace_parse(p, &pkt);
-            asked += pkt.reth.dma_len;
-        }
+        if (!s->event[i].damaged && event_opcode(s, i)->kind == ROCE_KIND_READ)
+            asked += trace_reth(p).dma_len;
     }
     if (!any_good && answered)
         return "every request has a wrong ICRC and a response: the requests were captured before "

@@ -12,9 +12,11 @@ static bool is_fetch(enum roce_kind kind)
 }
 
 /* Returns the number of PSNs that a READ uses: one for each packet of its response. */
-static uint32_t psn_cnt(const struct inferred_setup *s, const struct roce_pkt *pkt)
+static uint32_t psn_cnt(const struct inferred_setup *s, const struct trace_packet *p)
 {
-    return pkt->op->kind == ROCE_KIND_READ ? roce_psn_cnt(pkt->reth.dma_len, s->mtu) : 1;
+    return roce_opcode(p->opcode)->kind == ROCE_KIND_READ
+               ? roce_psn_cnt(trace_reth(p).dma_len, s->mtu)
+               : 1;
 }
 
 /* Adds a packet to its message. Returns 1 on success, 0 if the packet does not continue the open
@@ -26,9 +28,7 @@ static int add_request_packet(struct work_requests *w, const struct request_copy
     const struct trace_packet *p = event_packet(s, copy->event);
     const struct roce_opcode *op = roce_opcode(p->opcode);
     struct work_request *last = w->cnt ? &w->wr[w->cnt - 1] : NULL;
-    struct roce_pkt pkt;
 
-    trace_parse(p, &pkt);
     if (roce_opcode_starts(op)) {
         if (last && last->open)
             return 0; /* a message begins before the previous one has ended (R073) */
@@ -40,9 +40,8 @@ static int add_request_packet(struct work_requests *w, const struct request_copy
                                       .posted_by = copy->event,
                                       .part = (uint32_t)w->part_cnt,
                                       .kind = op->kind,
+                                      .len = trace_reth(p).dma_len,
                                       .open = true};
-        if (roce_pkt_has(&pkt, ROCE_HDR_RETH))
-            last->len = pkt.reth.dma_len;
     } else if (!last || !last->open || last->kind != op->kind) {
         return 0; /* the packet continues no message, or a message of another operation (R072,
                    * R074) */
@@ -51,7 +50,7 @@ static int add_request_packet(struct work_requests *w, const struct request_copy
         return -1;
     w->part[w->part_cnt++] = copy->event;
     last->part_cnt++;
-    last->cnt += psn_cnt(s, &pkt);
+    last->cnt += psn_cnt(s, p);
     if (op->kind == ROCE_KIND_SEND)
         last->len += p->payload_len;
     last->open =
@@ -255,10 +254,25 @@ void work_requests_free(struct work_requests *w)
     memset(w, 0, sizeof(*w));
 }
 
+/* Returns the index of the work request with PSN `rel`, which is below w->end, if all work requests
+ * use the same number of PSNs. */
+static size_t guess_work_request(const struct work_requests *w, int64_t rel)
+{
+    int64_t first = w->wr[0].rel;
+
+    return (size_t)((uint64_t)(rel - first) * w->cnt / (uint64_t)(w->end - first));
+}
+
 const struct work_request *work_request_at(const struct work_requests *w, int64_t rel)
 {
     size_t low = 0, high = w->cnt;
 
+    if (w->cnt && rel >= w->wr[0].rel && rel < w->end) {
+        const struct work_request *wr = &w->wr[guess_work_request(w, rel)];
+
+        if (rel >= wr->rel && rel - wr->rel < wr->cnt)
+            return wr;
+    }
     while (low < high) {
         size_t mid = low + (high - low) / 2;
 

@@ -95,8 +95,10 @@ static void read_entry(const struct inferred_setup *s, struct request_pkt *e, ui
     struct roce_pkt pkt;
     bool starts = roce_opcode_starts(op);
 
-    trace_parse(event_packet(s, e->event), &pkt);
-    e->len = pkt.payload_len;
+    /* The other packets of a message have no header that is needed here. */
+    if (starts || is_single(op->kind))
+        trace_parse(event_packet(s, e->event), &pkt);
+    e->len = event_packet(s, e->event)->payload_len;
     e->cnt = 1;
     e->first_response = EVENT_NONE;
     if (starts) {
@@ -137,7 +139,7 @@ static void read_entry(const struct inferred_setup *s, struct request_pkt *e, ui
     e->off = (uint32_t)m->off;
     e->va = m->va + m->off;
     e->rkey = m->rkey;
-    m->off += pkt.payload_len;
+    m->off += event_packet(s, e->event)->payload_len;
     m->open = !is_single(op->kind) && !roce_opcode_ends(op);
 }
 

@@ -142,14 +142,10 @@ static unsigned compare_requests(const struct supposed_use *use, uint32_t idx, u
  * READ may have one response for each 256 bytes. */
 static roce_psn reach_of(const struct trace_packet *p)
 {
-    struct roce_pkt pkt;
+    uint32_t len = roce_opcode(p->opcode)->kind == ROCE_KIND_READ ? trace_reth(p).dma_len : 0;
 
-    if (roce_opcode(p->opcode)->kind != ROCE_KIND_READ)
-        return roce_psn_add(roce_psn_of(p->psn), 1);
-    trace_parse(p, &pkt);
-    return roce_psn_add(roce_psn_of(p->psn), pkt.reth.dma_len <= 256 || pkt.reth.dma_len >> 31
-                                                 ? 1
-                                                 : (int32_t)((pkt.reth.dma_len + 255) / 256));
+    return roce_psn_add(roce_psn_of(p->psn),
+                        len <= 256 || len >> 31 ? 1 : (int32_t)((len + 255) / 256));
 }
 
 static void start_side(struct use_side *side, uint32_t idx, const struct trace_packet *p,

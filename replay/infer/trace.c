@@ -291,6 +291,7 @@ static int add_packet(struct trace *trace, const struct captured_frame *frame, s
         .icrc = (uint8_t)roce_pkt_icrc_check(&pkt, NULL),
         .link = (uint8_t)pkt.link,
         .ackreq = pkt.bth.ackreq,
+        .se = pkt.bth.se,
         .cut = pkt.payload_cap_len < pkt.payload_len || pkt.cap_len < pkt.wire_len,
     };
     if (p->cut && !zero_fill(trace, p, &pkt))
@@ -541,4 +542,22 @@ void trace_parse(const struct trace_packet *packet, struct roce_pkt *out)
     roce_pkt_parse(out, (enum roce_link)packet->link, packet->data, packet->cap_len,
                    packet->wire_len);
     out->overlay = packet->overlay;
+}
+
+struct roce_reth trace_reth(const struct trace_packet *p)
+{
+    const struct roce_opcode *op = roce_opcode(p->opcode);
+    struct roce_reth reth = {0};
+    struct roce_pkt pkt;
+
+    if (!roce_opcode_has(op, ROCE_HDR_RETH))
+        return reth;
+    if (p->payload_off == 0 || p->payload_off > p->cap_len) {
+        trace_parse(p, &pkt);
+        return pkt.reth;
+    }
+    for (unsigned i = 0; i < op->hdr_cnt; i++)
+        if (op->hdr[i] == ROCE_HDR_RETH)
+            roce_reth_parse(p->data + p->payload_off - op->len + op->hdr_off[i], &reth);
+    return reth;
 }

@@ -39,7 +39,7 @@ uint32_t work_request_buffer_len(const struct work_request *wr)
 }
 
 /* Allocates and registers the buffer of a work request, and copies the bytes that the recorded
- * packets contain. */
+ * packets contain. The other bytes are 0. */
 static int make_data(struct posted_wr *out, const struct work_requests *w,
                      const struct work_request *wr, struct rnic_pd *pd)
 {
@@ -49,7 +49,8 @@ static int make_data(struct posted_wr *out, const struct work_requests *w,
 
     if (mr.len == 0)
         return 0;
-    out->data = calloc(1, mr.len);
+    /* The length of a READ is not bounded by the capture, so its buffer must not be written. */
+    out->data = work_request_fetches(wr) ? calloc(1, mr.len) : malloc(mr.len);
     if (!out->data)
         return -1;
     for (uint32_t i = 0; i < wr->part_cnt && !work_request_fetches(wr); i++) {
@@ -60,6 +61,8 @@ static int make_data(struct posted_wr *out, const struct work_requests *w,
         memcpy(out->data + off, trace_payload(p), p->payload_len);
         off += p->payload_len;
     }
+    if (!work_request_fetches(wr))
+        memset(out->data + off, 0, mr.len - off);
     mr.addr = out->data;
     mr.iova = (uintptr_t)out->data;
     return rnic_mr_reg(pd, &mr, &out->mr) == 0 ? 0 : -1;
@@ -71,13 +74,13 @@ int post_wr(struct posted_wr *posted, const struct work_requests *w, size_t idx,
     const struct work_request *wr = &w->wr[idx];
     const struct trace_packet *last = event_packet(w->setup, w->part[wr->part + wr->part_cnt - 1]);
     struct rnic_send_wr send_wr = {.wr_id = idx, .flags = RNIC_SEND_SIGNALED};
+    const struct roce_opcode *end_op = roce_opcode(last->opcode);
     struct roce_pkt first, end;
     struct rnic_sge sge;
 
     if (make_data(posted, w, wr, pd) != 0)
         return RNIC_ERR_NOMEM;
     trace_parse(event_packet(w->setup, wr->event), &first);
-    trace_parse(last, &end);
     if (posted->mr) {
         sge = (struct rnic_sge){.addr = (uintptr_t)posted->data,
                                 .len = work_request_buffer_len(wr),
@@ -85,12 +88,15 @@ int post_wr(struct posted_wr *posted, const struct work_requests *w, size_t idx,
         send_wr.sge = &sge;
         send_wr.sge_cnt = 1;
     }
-    send_wr.opcode = wr->open ? post_wr_opcode(first.op) : post_wr_opcode(end.op);
-    if (end.bth.se && !wr->open)
+    send_wr.opcode = post_wr_opcode(wr->open ? first.op : end_op);
+    if (last->se && !wr->open)
         send_wr.flags |= RNIC_SEND_SOLICITED;
-    send_wr.imm = end.immdt.imm;
+    if (roce_opcode_has(end_op, ROCE_HDR_IMMDT) || roce_opcode_has(end_op, ROCE_HDR_IETH)) {
+        trace_parse(last, &end);
+        send_wr.imm = end.immdt.imm;
+        send_wr.invalidate_key = end.ieth.rkey;
+    }
     send_wr.srqn = first.xrceth.srqn;
-    send_wr.invalidate_key = end.ieth.rkey;
     if (roce_pkt_has(&first, ROCE_HDR_ATOMICETH)) {
         send_wr.remote_addr = first.atomiceth.va;
         send_wr.rkey = first.atomiceth.rkey;

@@ -24,7 +24,6 @@ static void note_events(const struct requester_run *run, struct psn_events *at)
     for (uint32_t i = 0; i < s->event_cnt; i++) {
         int64_t idx = work_requests_psn_idx(w, s->event[i].rel);
         const struct roce_opcode *op = event_opcode(s, i);
-        struct roce_pkt pkt;
         int64_t cnt = 1;
 
         if (idx < 0)
@@ -36,10 +35,8 @@ static void note_events(const struct requester_run *run, struct psn_events *at)
                 at->answered[idx] = i;
             continue;
         }
-        if (op->kind == ROCE_KIND_READ && !s->event[i].damaged) {
-            trace_parse(event_packet(s, i), &pkt);
-            cnt = roce_psn_cnt(pkt.reth.dma_len, s->mtu);
-        }
+        if (op->kind == ROCE_KIND_READ && !s->event[i].damaged)
+            cnt = roce_psn_cnt(trace_reth(event_packet(s, i)).dma_len, s->mtu);
         for (int64_t k = idx; k < idx + cnt && k < w->end - s->first; k++)
             at->sent[k] = i;
     }

@@ -222,8 +222,7 @@ static int play_packet(struct rc_responder_dev *dev, const struct scheduled_pack
         if (psn_dist <= 0 && rc_responder_app_set_memory(dev, dir_idx, event, psn_dist == 0) != 0)
             return -1;
     } else if (!at->damaged && roce_opcode_has(op, ROCE_HDR_RETH)) {
-        trace_parse(p, &pkt);
-        region = shadow_find(memory, pkt.reth.rkey);
+        region = shadow_find(memory, trace_reth(p).rkey);
     } else if (!at->damaged && roce_opcode_has(op, ROCE_HDR_IETH)) {
         trace_parse(p, &pkt);
         region = shadow_find(memory, pkt.ieth.rkey);
@@ -427,18 +426,18 @@ static struct scheduled_packet *schedule_packets(const struct session *session, 
 /* Requests that the program on each responder's host sent itself, in capture order. */
 struct own_requests {
     struct keymap addrs; /* addresses of the responders */
+    uint32_t *sender;    /* for each flow of the trace: number of the sender's address, or
+                          * KEYMAP_NONE if the sender is not the host of a responder */
     size_t *end;         /* for each address: index into `pkt` after its last request */
     uint32_t *pkt;       /* indices into trace.pkt */
 };
 
 /* If the packet is a request that arrived and whose sender is the host of a responder, returns the
  * number of that host's address. Otherwise returns KEYMAP_NONE. */
-static uint32_t sender_of(const struct own_requests *own, const struct trace *trace,
-                          const struct trace_packet *p)
+static uint32_t sender_of(const struct own_requests *own, const struct trace_packet *p)
 {
-    return p->dropped || !roce_opcode_is_request(roce_opcode(p->opcode))
-               ? KEYMAP_NONE
-               : keymap_get(&own->addrs, trace->flow[p->flow].src);
+    return p->dropped || !roce_opcode_is_request(roce_opcode(p->opcode)) ? KEYMAP_NONE
+                                                                         : own->sender[p->flow];
 }
 
 /* Finds the requests that the hosts of all responders sent. Returns false if out of memory. */
@@ -454,10 +453,13 @@ static bool find_own_requests(struct own_requests *own, const struct session *se
             return false;
     own->end = calloc(own->addrs.cnt + 1, sizeof(*own->end));
     own->pkt = malloc((trace->cnt + 1) * sizeof(*own->pkt));
-    if (!own->end || !own->pkt)
+    own->sender = malloc((trace->flows.cnt + 1) * sizeof(*own->sender));
+    if (!own->end || !own->pkt || !own->sender)
         return false;
+    for (uint32_t i = 0; i < trace->flows.cnt; i++)
+        own->sender[i] = keymap_get(&own->addrs, trace->flow[i].src);
     for (uint32_t i = 0; i < trace->cnt; i++)
-        if ((from = sender_of(own, trace, &trace->pkt[i])) != KEYMAP_NONE)
+        if ((from = sender_of(own, &trace->pkt[i])) != KEYMAP_NONE)
             own->end[from]++;
     for (uint32_t i = 0; i < own->addrs.cnt; i++) {
         size_t cnt = own->end[i];
@@ -466,7 +468,7 @@ static bool find_own_requests(struct own_requests *own, const struct session *se
         sum += cnt;
     }
     for (uint32_t i = 0; i < trace->cnt; i++)
-        if ((from = sender_of(own, trace, &trace->pkt[i])) != KEYMAP_NONE)
+        if ((from = sender_of(own, &trace->pkt[i])) != KEYMAP_NONE)
             own->pkt[own->end[from]++] = i;
     return true;
 }
@@ -474,6 +476,7 @@ static bool find_own_requests(struct own_requests *own, const struct session *se
 static void own_requests_free(struct own_requests *own)
 {
     keymap_free(&own->addrs);
+    free(own->sender);
     free(own->end);
     free(own->pkt);
 }

@@ -45,13 +45,13 @@ static bool is_asked(const struct work_requests *w, uint32_t i)
 
     for (uint32_t k = i; wr && k-- > wr->posted_by;) {
         int64_t off = s->event[i].rel - s->event[k].rel;
-        struct roce_pkt pkt;
         uint32_t cnt;
 
         if (s->event[k].response || !trace_draws_read_response(event_opcode(s, k)->kind) || off < 0)
             continue;
-        trace_parse(event_packet(s, k), &pkt);
-        cnt = pkt.op->kind == ROCE_KIND_READ ? roce_psn_cnt(pkt.reth.dma_len, s->mtu) : 1;
+        cnt = event_opcode(s, k)->kind == ROCE_KIND_READ
+                  ? roce_psn_cnt(trace_reth(event_packet(s, k)).dma_len, s->mtu)
+                  : 1;
         if (off < cnt && (cnt == 1                  ? pos == ROCE_POS_ONLY
                           : off == 0                ? pos == ROCE_POS_FIRST
                           : off == (int64_t)cnt - 1 ? pos == ROCE_POS_LAST
@@ -107,7 +107,6 @@ void classify_retransmissions(struct requester_run *a, uint32_t *first, uint32_t
         const struct pkt_event *event = &s->event[i];
         int64_t idx = work_requests_psn_idx(w, event->rel);
         const struct trace_packet *p = event_packet(s, i);
-        struct roce_pkt pkt;
 
         if (event->response) {
             answered = true;
@@ -145,9 +144,9 @@ void classify_retransmissions(struct requester_run *a, uint32_t *first, uint32_t
             a->retransmit[i] = RETX_WIRE_DUPLICATE;
             continue;
         }
-        trace_parse(p, &pkt);
-        next = event->rel +
-               (pkt.op->kind == ROCE_KIND_READ ? roce_psn_cnt(pkt.reth.dma_len, s->mtu) : 1);
+        next = event->rel + (event_opcode(s, i)->kind == ROCE_KIND_READ
+                                 ? roce_psn_cnt(trace_reth(p).dma_len, s->mtu)
+                                 : 1);
         for (int64_t k = idx + 1; k < next - s->first && k < w->end - s->first; k++)
             if (first[k] == EVENT_NONE)
                 first[k] = i; /* set each PSN of the request, since a READ has several */
@@ -166,7 +165,7 @@ bool exceeds_credits(const struct requester_run *a)
     for (uint32_t i = 0; i < s->event_cnt; i++) {
         const struct pkt_event *event = &s->event[i];
         const struct trace_packet *p = event_packet(s, i);
-        const struct work_request *wr = work_request_at(w, event->rel);
+        const struct work_request *wr;
         int64_t number;
 
         if (event->response && a->outcome[i] == RESP_ACCEPTED && !event->damaged) {
@@ -181,8 +180,10 @@ bool exceeds_credits(const struct requester_run *a)
             if (event_executed_to(s, i) > acked)
                 acked = event_executed_to(s, i);
         }
-        if (event->response || !wr || a->retransmit[i] ||
-            !roce_opcode_uses_rq(event_opcode(s, w->part[wr->part + wr->part_cnt - 1])))
+        if (event->response || limit == INT64_MAX || a->retransmit[i])
+            continue;
+        wr = work_request_at(w, event->rel);
+        if (!wr || !roce_opcode_uses_rq(event_opcode(s, w->part[wr->part + wr->part_cnt - 1])))
             continue;
         number = wr - w->wr + 1;
         if (number - 1 > limit || (number > limit && event->rel > wr->rel && acked < wr->rel) ||

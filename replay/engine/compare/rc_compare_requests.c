@@ -153,23 +153,14 @@ static const struct tx_request *find_like(const struct request_cmp *cmp, int64_t
                                                              : NULL;
 }
 
-/* Compares a recorded request with our request, in the fields that the specification prescribes.
- * `program` is true if a program on another host posted our request. The program may choose any
- * address and R_Key for length 0 (R085). */
-static void compare_request(const struct trace_packet *p, const struct tx_request *ours,
+/* Compares the headers after the BTH. `program` is true if a program on another host posted our
+ * request. The program may choose any address and R_Key for length 0 (R085). */
+static void compare_headers(const struct trace_packet *p, const struct tx_request *ours,
                             bool program, struct field_diffs *d)
 {
-    const struct roce_opcode *op = roce_opcode(p->opcode);
     struct roce_pkt pkt;
 
     trace_parse(p, &pkt);
-    memset(d, 0, sizeof(*d));
-    field_diff_add_opcode(d, p->opcode, ours->opcode);
-    field_diff_add_num(d, "bth.psn", FIELD_NUMBER, p->psn, ours->psn);
-    field_diff_add_num(d, "bth.dest_qp", FIELD_HEX, pkt.bth.dest_qp, ours->dest_qp);
-    field_diff_add_num(d, "bth.pkey", FIELD_HEX, pkt.bth.pkey, ours->pkey);
-    if (roce_opcode_ends(op))
-        field_diff_add_num(d, "bth.se", FIELD_NUMBER, pkt.bth.se, ours->se);
     if (roce_pkt_has(&pkt, ROCE_HDR_XRCETH))
         field_diff_add_num(d, "xrceth.srqn", FIELD_HEX, pkt.xrceth.srqn, ours->srqn);
     if (roce_pkt_has(&pkt, ROCE_HDR_RETH)) {
@@ -184,7 +175,7 @@ static void compare_request(const struct trace_packet *p, const struct tx_reques
         field_diff_add_num(d, "atomiceth.rkey", FIELD_HEX, pkt.atomiceth.rkey, ours->rkey);
         field_diff_add_num(d, "atomiceth.swap_add", FIELD_HEX, pkt.atomiceth.swap_add,
                            ours->swap_add);
-        if (op->kind == ROCE_KIND_CMP_SWAP)
+        if (pkt.op->kind == ROCE_KIND_CMP_SWAP)
             field_diff_add_num(d, "atomiceth.compare", FIELD_HEX, pkt.atomiceth.compare,
                                ours->compare);
     }
@@ -196,9 +187,32 @@ static void compare_request(const struct trace_packet *p, const struct tx_reques
         field_diff_add_num(d, "immdt.imm", FIELD_HEX, pkt.immdt.imm, ours->imm);
     if (roce_pkt_has(&pkt, ROCE_HDR_IETH))
         field_diff_add_num(d, "ieth.rkey", FIELD_HEX, pkt.ieth.rkey, ours->imm);
+}
+
+/* Compares recorded request `event` with our request, in the fields that the specification
+ * prescribes. */
+static void compare_request(const struct request_cmp *cmp, uint32_t event,
+                            const struct tx_request *ours, struct field_diffs *d)
+{
+    const struct trace_packet *p = event_packet(cmp->setup, event);
+    const struct roce_opcode *op = roce_opcode(p->opcode);
+
+    d->cnt = 0;
+    d->payload = false;
+    d->payload_off = 0;
+    field_diff_add_opcode(d, p->opcode, ours->opcode);
+    field_diff_add_num(d, "bth.psn", FIELD_NUMBER, p->psn, ours->psn);
+    field_diff_add_num(d, "bth.dest_qp", FIELD_HEX, cmp->setup->trace->flow[p->flow].dest_qp,
+                       ours->dest_qp);
+    field_diff_add_num(d, "bth.pkey", FIELD_HEX, p->pkey, ours->pkey);
+    if (roce_opcode_ends(op))
+        field_diff_add_num(d, "bth.se", FIELD_NUMBER, p->se, ours->se);
+    if (op->hdrs)
+        compare_headers(p, ours, cmp->run->completions_unseen, d);
     field_diff_add_num(d, "payload length", FIELD_NUMBER, p->payload_len, ours->payload_len);
     if (!p->zero_filled && p->payload_len && p->payload_len == ours->payload_len &&
-        payload_hash(trace_payload(p), p->payload_len) != ours->hash)
+        ours->like != event &&
+        payload_hash(trace_payload(p), p->payload_len) != tx_request_hash(ours, cmp->setup))
         field_diff_add(d, "payload", "as captured", "other bytes");
 }
 
@@ -320,7 +334,8 @@ static bool is_rewritten(const struct request_cmp *cmp, uint32_t event,
            cmp->run->retransmit[event] != RETX_NONE &&
            (reuses_buffer(cmp, event) ||
             (!has_payload_of(cmp, event, e->rel - 1) && !has_payload_of(cmp, event, e->rel + 1))) &&
-           payload_hash(trace_payload(first), first->payload_len) == ours->hash;
+           payload_hash(trace_payload(first), first->payload_len) ==
+               tx_request_hash(ours, cmp->setup);
 }
 
 /* Compares a recorded request with our request of this PSN. Does nothing if `ours` is NULL.
@@ -335,7 +350,7 @@ static int compare_with(struct request_cmp *cmp, uint32_t event, const struct tx
 
     if (!ours)
         return 0;
-    compare_request(p, ours, cmp->run->completions_unseen, &d);
+    compare_request(cmp, event, ours, &d);
     if (is_rewritten(cmp, event, ours, &d)) {
         cmp->res->rewritten++;
         cmp->res->mark[event] = MARK_NOTE;

@@ -55,14 +55,14 @@ static struct strict_packet of_answer(const struct tx_response *a)
                                   .hash = a->hash};
 }
 
-static struct strict_packet of_sent(const struct tx_request *s)
+static struct strict_packet of_sent(const struct tx_request *s, const struct inferred_setup *setup)
 {
     return (struct strict_packet){.opcode = s->opcode,
                                   .psn = s->psn,
                                   .ackreq = s->ackreq,
                                   .se = s->se,
                                   .payload_len = s->payload_len,
-                                  .hash = s->hash};
+                                  .hash = tx_request_hash(s, setup)};
 }
 
 static bool same_packet(const struct strict_packet *a, const struct strict_packet *b)
@@ -187,7 +187,7 @@ static int compare_requests_strictly(struct request_comparison *all, uint32_t id
         want = of_recorded(p, !p->zero_filled);
         want.msn = 0;
         if (at < a->tx_cnt) {
-            is = of_sent(&a->tx[at]);
+            is = of_sent(&a->tx[at], s);
             if (p->zero_filled)
                 is.hash = 0;
             if (same_packet(&want, &is) || s->event[i].damaged) {
@@ -202,7 +202,7 @@ static int compare_requests_strictly(struct request_comparison *all, uint32_t id
         return diff_append(&all->diff, &all->diff_cnt, &all->diff_cap, &d);
     }
     if (at < a->tx_cnt) {
-        struct strict_packet is = of_sent(&a->tx[at]);
+        struct strict_packet is = of_sent(&a->tx[at], s);
         struct diff d = packet_difference(idx, s->event[last].pkt, NULL, &is);
 
         res->diff_frames++;

@@ -103,14 +103,30 @@ static const char *requester_dev_open(struct requester_dev *dev)
 
 /* ---- Output of our RNIC ---------------------------------------------------------------------- */
 
+/* Returns the event of the recorded request at PSN `rel`, if it has the payload of `pkt`. To
+ * compare the bytes is faster than to compute their hash. Otherwise returns EVENT_NONE. */
+static uint32_t find_payload(const struct inferred_setup *setup, int64_t rel,
+                             const struct roce_pkt *pkt)
+{
+    const struct request_pkt *e = pkt->payload_len ? request_at(setup, rel) : NULL;
+    const struct trace_packet *p = e ? event_packet(setup, e->event) : NULL;
+
+    return p && !p->cut && p->payload_len == pkt->payload_len &&
+                   memcmp(trace_payload(p), pkt->payload, p->payload_len) == 0
+               ? e->event
+               : EVENT_NONE;
+}
+
 struct tx_request tx_request_of(const struct roce_pkt *pkt, const struct inferred_setup *setup,
                                 uint32_t event)
 {
     roce_psn first = roce_psn_add(setup->psn, (int32_t)setup->first);
+    int64_t rel = setup->first + roce_psn_diff(roce_pkt_psn(pkt), first);
+    uint32_t like = find_payload(setup, rel, pkt);
 
     return (struct tx_request){
         .event = event,
-        .rel = setup->first + roce_psn_diff(roce_pkt_psn(pkt), first),
+        .rel = rel,
         .psn = pkt->bth.psn,
         .dest_qp = pkt->bth.dest_qp,
         .pkey = pkt->bth.pkey,
@@ -127,8 +143,18 @@ struct tx_request tx_request_of(const struct roce_pkt *pkt, const struct inferre
         .flush_type = pkt->feth.plt,
         .flush_level = pkt->feth.sel,
         .srqn = pkt->xrceth.srqn,
-        .hash = pkt->payload_len ? payload_hash(pkt->payload, pkt->payload_len) : 0,
+        .like = like,
+        .hash = pkt->payload_len && like == EVENT_NONE
+                    ? payload_hash(pkt->payload, pkt->payload_len)
+                    : 0,
     };
+}
+
+uint64_t tx_request_hash(const struct tx_request *tx, const struct inferred_setup *setup)
+{
+    return tx->like == EVENT_NONE
+               ? tx->hash
+               : payload_hash(trace_payload(event_packet(setup, tx->like)), tx->payload_len);
 }
 
 int rc_requester_note_tx(struct requester_run *a, const struct roce_pkt *pkt, uint32_t event,

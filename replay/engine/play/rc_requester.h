@@ -23,13 +23,15 @@ struct tx_request {
     uint32_t psn;
     uint32_t dest_qp;
     uint32_t payload_len;
-    uint32_t imm; /* immediate data, or the R_Key of an IETH */
-    uint64_t va;  /* remote address, from the RETH or AtomicETH */
+    uint32_t imm;  /* immediate data, or the R_Key of an IETH */
+    uint32_t like; /* index into setup.event of a recorded request with the same payload, or
+                    * EVENT_NONE */
+    uint64_t va;   /* remote address, from the RETH or AtomicETH */
     uint32_t rkey;
     uint32_t dma_len;
     uint64_t swap_add;
     uint64_t compare;
-    uint64_t hash; /* hash of the payload */
+    uint64_t hash; /* hash of the payload, if `like` is EVENT_NONE */
     uint8_t flush_type;
     uint8_t flush_level;
     uint32_t srqn; /* SRQ number, XRC only */
@@ -45,6 +47,9 @@ struct tx_request {
  * member `retransmit`. */
 struct tx_request tx_request_of(const struct roce_pkt *pkt, const struct inferred_setup *setup,
                                 uint32_t event);
+
+/* Returns the hash of the payload of a request (payload_hash()); 0 without payload. */
+uint64_t tx_request_hash(const struct tx_request *tx, const struct inferred_setup *setup);
 
 struct requester_run;
 

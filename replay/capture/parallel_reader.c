@@ -72,40 +72,64 @@ struct worker {
     struct batch batch[BATCHES];
 };
 
+/* Parses a frame of a batch. The caller has initialized the counts of the batch. */
+static void parse_frame(struct worker *worker, struct batch *batch, unsigned at)
+{
+    const struct frame_consumer *consumer = worker->pr->consumer;
+    struct parsed_frame *item = &batch->item[at];
+    const struct captured_frame *frame = &worker->frame[at];
+
+    if (!reader_takes(worker->pr->reader, frame)) {
+        item->number = frame->number;
+        item->parsed = ROCE_ERR_NOT_ROCE;
+        return;
+    }
+    parsed_frame_set(item, frame, consumer->secret);
+    parsed_frame_set_icrc(item, consumer->icrc);
+    frame_counts_add(&batch->counts, item, frame);
+}
+
+/* Adds the frame that was just read to a batch. A single thread also parses it, while the headers
+ * of the next frame are loaded: the address of a frame is known only when the one before it was
+ * read. */
+static void add_frame(struct worker *worker, struct batch *batch)
+{
+    unsigned at = batch->cnt++;
+    const struct captured_frame *frame = &worker->frame[at];
+
+    if (worker->pr->threads > 1)
+        return;
+    __builtin_prefetch(frame->data + frame->cap_len);
+    __builtin_prefetch(frame->data + frame->cap_len + 64);
+    parse_frame(worker, batch, at);
+}
+
 static void fill_batch(struct worker *worker, struct batch *batch)
 {
     struct capture_reader *reader = worker->pr->reader;
 
+    frame_counts_init(&batch->counts);
     batch->cnt = 0;
     batch->begin = reader_map_next(reader);
     do {
         batch->end = reader_next(reader, &worker->frame[batch->cnt], &batch->error);
-        batch->cnt += batch->end == 1;
+        if (batch->end == 1)
+            add_frame(worker, batch);
         while (batch->end == 1 && batch->cnt < FRAME_BATCH_MAX &&
                reader_next_here(reader, &worker->frame[batch->cnt]))
-            batch->cnt++;
+            add_frame(worker, batch);
     } while (batch->end == 1 && batch->cnt < FRAME_BATCH_MAX && reader_ready(reader));
 }
 
+/* Parses the frames of a batch that add_frame() did not parse. */
 static void parse_batch(struct worker *worker, struct batch *batch)
 {
-    const struct frame_consumer *consumer = worker->pr->consumer;
-
-    frame_counts_init(&batch->counts);
+    if (worker->pr->threads == 1)
+        return;
     for (unsigned i = 0; i < batch->cnt; i++) {
-        struct parsed_frame *item = &batch->item[i];
-        const struct captured_frame *frame = &worker->frame[i];
-
         __builtin_prefetch(
             worker->frame[i + FRAMES_AHEAD < batch->cnt ? i + FRAMES_AHEAD : i].data);
-        if (!reader_takes(worker->pr->reader, frame)) {
-            item->number = frame->number;
-            item->parsed = ROCE_ERR_NOT_ROCE;
-            continue;
-        }
-        parsed_frame_set(item, frame, consumer->secret);
-        parsed_frame_set_icrc(item, consumer->icrc);
-        frame_counts_add(&batch->counts, item, frame);
+        parse_frame(worker, batch, i);
     }
 }
 

@@ -3,7 +3,7 @@
 #include <string.h>
 #include "check/two_points_data.h"
 
-/* Added to the misfit of a packet that would have arrived before it was sent, ns. */
+/* Time, ns, that misfit() adds for a packet that would have arrived before it was sent. */
 #define BEFORE_SENT (UINT64_MAX / 4)
 /* Limit of the packets with damaged addresses for which the other capture is searched. */
 #define ADOPTED_MAX 64u

@@ -518,7 +518,7 @@ static int run_workers(struct check_pool *pool, struct check_worker *worker, uns
             started++;
     }
     if (started == 0)
-        error_set(error, "check: no thread or temporary file: %s", strerror(errno));
+        error_set(error, "check: cannot create a thread or a temporary file: %s", strerror(errno));
     for (unsigned i = 0; i < started; i++)
         pthread_join(worker[i].thread, NULL);
     return started ? 0 : -1;

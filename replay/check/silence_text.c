@@ -41,7 +41,8 @@ void silence_text(struct strbuf *t, const struct roce_conn_summary *sum)
                          UINT64_C(1000) * facts->silence.longest_us);
     if (facts->silence.cnt > 1)
         strbuf_addf(t, ", %u×, the longest", facts->silence.cnt);
-    strbuf_addf(t, " before frame %u (", facts->silence.frame);
+    strbuf_addf(t, " before frame %u (%s", facts->silence.frame,
+                facts->silence.cnt > 1 ? "together " : "");
     strbuf_add_percent(t, facts->silence.sum_ns, check_conn_duration_ns(sum));
     strbuf_addf(t, " of the time): ");
     if (is_similar(facts))

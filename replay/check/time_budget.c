@@ -22,7 +22,7 @@ static const struct {
     [WAIT_CREDIT] = {ROCE_CAUSE_NONE, "credit", "credits of the receiver",
                      "no receive buffer (no credits)"},
     [WAIT_SETUP] = {ROCE_CAUSE_NONE, "setup", "the connection setup", "connection setup"},
-    [WAIT_SILENCE] = {ROCE_CAUSE_NONE, "silence", "new requests", "no new requests"},
+    [WAIT_SILENCE] = {ROCE_CAUSE_NONE, "silence", "new requests of the program", "no new requests"},
 };
 
 /* Returns the index in `waits` of the name of wait `i`, which depends on what the side waited

@@ -97,9 +97,8 @@ const struct slow_cause slow_response_late = {
     "roce.analysis.ack_rtt >= 0.01 || roce.analysis.response_time >= 0.01",
     SLOW_BY_DELAY};
 
-/* Appends the average advertised and observed wait for one RNR NAK. The time budget shows less: it
- * counts from the latest packet before the retransmission, and the requester may send packets
- * between the NAK and its wait. */
+/* Appends the average advertised and observed wait for one RNR NAK. As in the time budget, the
+ * observed wait begins with the latest packet of the requester, which it may send after the NAK. */
 static void add_waited(struct strbuf *t, const struct slow_direction *w)
 {
     uint64_t cnt = slow_go_backs(w, ROCE_CAUSE_RNR_NAK);
@@ -108,11 +107,11 @@ static void add_waited(struct strbuf *t, const struct slow_direction *w)
         return;
     strbuf_addf(t, ": %sthe NAK asked for a pause of ", cnt == 1 ? "" : "on average, ");
     strbuf_add_duration(t, w->mine->rnr_advertised_ns / cnt);
-    strbuf_addf(t, "; the requester retransmitted ");
-    strbuf_add_duration(t, w->mine->rnr_waited_ns / cnt);
-    strbuf_addf(t, " after the NAK, and ");
+    strbuf_addf(t, "; the requester waited ");
     strbuf_add_duration(t, w->mine->retx[ROCE_CAUSE_RNR_NAK].waited_ns / cnt);
-    strbuf_addf(t, " after its own previous packet, which is the wait that counts above");
+    strbuf_addf(t, ", and retransmitted ");
+    strbuf_add_duration(t, w->mine->rnr_waited_ns / cnt);
+    strbuf_addf(t, " after the NAK");
 }
 
 static void say_unready(struct strbuf *t, const struct slow_direction *w)

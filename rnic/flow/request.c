@@ -271,9 +271,9 @@ static bool headers_differ(const struct roce_ctx *ctx, const struct roce_sent_pa
 }
 
 /* Returns whether the requester sends an empty Only packet with the PSN of another request (known
- * deviation D41). Its later requests then have other PSNs than before, so their findings are
- * doubtful. Ignores the first request after the setup of the QP, because a reused QP may have sent
- * it. */
+ * deviation D41). Its later requests then have other PSNs than before, so findings
+ * about them are doubtful. Ignores the first request after the setup of the QP: it may come from an
+ * earlier use of the same QPN. */
 static bool is_shift(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                      const struct roce_sent_packet *now)
 {

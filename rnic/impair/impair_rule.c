@@ -116,7 +116,7 @@ static const char *read_decimal(const char *p, double *out)
 }
 
 /* Reads a probability and converts it to units of 2^-32. Returns true, or false if the text is not
- * a probability. Without a percent sign, 1 is none: some users mean 1 %, others 100 %. */
+ * a probability. `1` without a percent sign is refused, because it could mean 1 % or 100 %. */
 static bool read_chance(const char *text, uint64_t *out)
 {
     double value;

@@ -210,11 +210,10 @@ int open64(const char *path, int flags, ...)
     return fd;
 }
 
-/* Called after a failed write(). Delays a thread that reads an event from a channel which another
- * thread has just destroyed: librdmacm then uses a descriptor from freed memory. With a kernel CM,
- * such a thread would usually wait forever, until the process ends (rping). The thread therefore
- * waits in this function before it returns EBADF, for longer than the process needs to end
- * (worker.c, LINGER_NS). */
+/* Called after a failed write(), by which librdmacm asks for an event. If another thread has just
+ * destroyed the channel, librdmacm used a descriptor from freed memory. With a kernel CM, such a
+ * thread usually blocks until the process ends (seen with rping). So the thread waits here
+ * before it gets EBADF, for longer than the process needs to end (worker.c, LINGER_NS). */
 static void delay_late_reader(const void *buf, size_t len)
 {
     static const struct timespec moment = {.tv_sec = 5};

@@ -27,8 +27,9 @@
 #define LANES 4u
 #define LEAST 256u /* minimum length, bytes; for shorter data, two passes are as fast as one */
 
-/* Folding constants: x^(D+32) and x^(D-32) modulo the polynomial, reflected and shifted by one bit.
- * The tests check them by comparing CRCs with another implementation. */
+/* Folding constants for a distance of D bits (by_128: D = 128): x^(D+32) and x^(D-32) modulo the
+ * CRC polynomial, with the bits reflected and shifted by one. The tests check them by comparing
+ * CRCs with another implementation. */
 static const uint64_t by_128[2] = {0x1751997D0, 0x0CCAA009E};
 static const uint64_t by_512[2] = {0x154442BD4, 0x1C6E41596};
 static const uint64_t by_2048[2] = {0x11542778A, 0x1322D1430};

@@ -245,9 +245,9 @@ def other_ports(t):
     plain(t)
 
 
-# Rows: name of the behaviour, and for its complete capture: function that builds it, source, rules that check must
-# report, maximum number of findings, text that the summary must contain, rules whose ERRORs are correct because the
-# behaviour is a deviation.
+# One row a behaviour. build: function that builds the complete capture; source: document that describes the behaviour;
+# named: rules that `rocedrill check` must report; most: maximum number of findings; says: text that the summary must
+# contain; errors: rules whose ERRORs are correct, because the behaviour is a deviation.
 Row = collections.namedtuple("Row", "build source named most says errors", defaults=((), 8, "", ()))
 ROWS = {
     "normal": Row(plain, "normal traffic", (), 0),

@@ -397,8 +397,8 @@ static void count_missing_repeats(const struct roce_ctx *ctx, uint32_t from, uin
         roce_cold(ctx->flow, ctx->sender)->missing_repeats += (uint32_t)missing;
 }
 
-/* Counts a retransmission by timeout after a fatal NAK. A requester that receives a fatal NAK does
- * not retransmit. */
+/* Counts a retransmission by timeout after a fatal NAK was captured. It shows that the NAK did not
+ * arrive: a requester that received it would not retransmit. */
 static void count_timeout_after_nak(const struct roce_ctx *ctx)
 {
     struct roce_conn_facts *sum = &ctx->conn->facts;
@@ -650,10 +650,10 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
     }
 }
 
-/* Returns whether the current packet belongs to the latest go-back, although an overtaken packet
- * was captured before it. The result is true only if no other cause of a retransmission is visible,
- * and in one of two cases: the go-back skipped `psn`, or the go-back reached `psn` after a first
- * transmission in between. */
+/* Returns whether the current packet belongs to the latest go-back, although the capture shows
+ * other packets of the requester between them, because the network reordered them. True only if no
+ * other cause of a retransmission is visible, and either the go-back has skipped `psn`, or `psn` is
+ * its next PSN and the requester sent a new packet before. */
 static bool is_in_latest_go_back(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                                  uint32_t psn)
 {

@@ -255,8 +255,9 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
     if (fit.cnt && !side->pair_ambiguous)
         note_ambiguous_pairs(side, fits, fit.cnt);
     if (port.cnt)
-        return; /* the candidate whose ports match the QPNs is the requester, although its request
-                 * was not captured */
+        return; /* The UDP source port of a candidate is the one that its two QPNs give, so that
+                 * candidate is the requester, and no other may be chosen. Its request was not
+                 * captured. */
     one = fit.cnt == 1         ? fit.side
           : counted.cnt == 1   ? counted.side
           : same_port.cnt == 1 ? same_port.side

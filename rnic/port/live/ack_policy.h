@@ -25,8 +25,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Longest expected time until a program that reads its memory or waits for an event answers, ns.
- * The poll thread keeps a CPU busy for this time, so the time is short. */
+/* How long the poll thread waits for the answer of a program that reads its memory or waits for an
+ * event, ns. Short, because the poll thread keeps a CPU busy meanwhile. */
 #define ACK_ANSWER_NS 8000u
 /* Longest expected time until a polling program answers a request, ns: another thread may run on
  * the program's CPU for 10 to 20 us. */

@@ -68,6 +68,7 @@ LIVE = {  # command of each receiver, and its frames
 }
 LATE = 60  # longest run, s
 RSS_NOISE = 1 << 20  # difference of two equal runs, bytes
+CPU_NOISE = 0.001  # the same, s
 SUSPECT = 0.4  # part of the limit from which instructions are counted, because CPU time varies with the load
 RUNS = 3  # runs of which the least CPU time counts
 MAD, CM_QPN, CM_REQ = 62, b"\0\0\1", b"\0\x10"  # offset of a MAD in a frame over IPv4, and fields of a REQ
@@ -159,7 +160,7 @@ class Engine:
         def least_of(path):
             return min(count(path) for _ in range(RUNS if count == self.seconds else 1))  # all ratios depend on it
 
-        least = RSS_NOISE / cnt if count == self.memory else 1e-9
+        least = {self.memory: RSS_NOISE, self.seconds: CPU_NOISE}.get(count, 1e-9) / cnt
         start = least_of(self.ordinary(EMPTY)[0])
         ordinary, number = self.ordinary(cnt)
         each, connection = max((least_of(ordinary) - start) / number, least), 0

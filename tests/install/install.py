@@ -301,13 +301,18 @@ def check_own_prefix(place):
     return wrong
 
 
+def extcap_folder():
+    """Returns Wireshark's folder for extcaps: since 4.6 it is not next to that of the plugins."""
+    return re.findall(r"^(?:Global )?Extcap path:\s+(/usr\S+)", run(["tshark", "-G", "folders"]), re.M)[-1]
+
+
 def check_system(place):
     wrong = []
     plugins = run(["pkg-config", "--variable=plugindir", "wireshark"]).strip()
     run(["cmake", "--install", place.build, "--component", "plugin", "--prefix", "/usr"], env=dict(place.env, DESTDIR=place.dir))
     for path in (plugins + "/epan/roce.so", "/usr/share/wireshark/profiles/RoCE/colorfilters",
                  "/usr/share/wireshark/profiles/RoCE/preferences", "/usr/share/wireshark/profiles/RoCE/io_graphs",
-                 os.path.dirname(os.path.dirname(plugins)) + "/extcap/rocedump"):
+                 extcap_folder() + "/rocedump"):
         if not os.path.isfile(place.dir + path):
             wrong.append(f"{path}: not installed")
     place.env["WIRESHARK_PLUGIN_DIR"] = os.path.dirname(place.dir + plugins)
@@ -359,7 +364,7 @@ def check_plugin_script(place):
     covered = f"""set -e
         mkdir {place.dir}/own {place.dir}/profiles
         cp -R {plugins}/. {place.dir}/own
-        mount -t tmpfs none {os.path.dirname(os.path.dirname(plugins))}/extcap
+        mount -t tmpfs none {extcap_folder()}
         mount --bind {place.dir}/own {plugins}
         mount -t tmpfs none /usr/share/wireshark/profiles
         {script} --system

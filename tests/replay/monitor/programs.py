@@ -75,7 +75,8 @@ def compare(rate, reads, metrics, out):
     rates = sorted(float(row[1]) for row in rows if row[0] == rows[0][0])
     if not rates or not rate / 2 < rates[len(rates) // 2] < rate * 2:
         wrong.append(f"rates {rates} Gbit/s, ib_write_bw {rate}")
-    if any(microseconds(row[2]) > microseconds(row[3]) for row in rows):
+    # In an interval with few operations, the two means can be of different ones.
+    if any(microseconds(row[2]) > microseconds(row[3]) for row in rows if float(row[1]) > rate / 10):
         wrong.append(f"a round trip is longer than a latency: {rows}")
     least, typical, average = reads[2], reads[4], reads[5]
     mean = 1e6 * changes(end, middle, "operation_latency_seconds_sum") / READS

@@ -30,8 +30,8 @@ struct slow_direction {
     uint64_t silence_ns; /* notable silences of the connection before requests of this side, ns */
 };
 
-/* What can cause a slow cause if it happens between two capture points: bits of slow_cause.between.
- */
+/* Events between two capture points that can be the reason of a slow cause: bits of
+ * slow_cause.between. */
 enum { SLOW_BY_LOSS = 1u << 0, SLOW_BY_DELAY = 1u << 1 };
 
 /* A cause that slowed a direction. */

@@ -22,9 +22,9 @@
 #include "flow/table/qp_reuse.h"
 #include "flow/table/read_psn_count.h"
 
-#define UC_REMEMBERED                                                                              \
-    63u /* number of latest UC requests kept in the window to detect copies. UC has no             \
-         * \ acknowledgements, so the number must be limited */
+/* Number of latest UC requests kept in the window to detect copies. UC has no acknowledgements that
+ * would remove them. */
+#define UC_REMEMBERED 63u
 #define DMA_MAX       UINT32_C(0x80000000) /* maximum DMA length, bytes (R081) */
 #define KEEP_ALIVE_NS UINT64_C(1000000000)
 /* Maximum number of window entries that insertions may move, for each captured packet of the
@@ -271,9 +271,9 @@ static bool headers_differ(const struct roce_ctx *ctx, const struct roce_sent_pa
 }
 
 /* Returns whether the requester sends an empty Only packet with the PSN of another request (known
- * deviation D41). Its later requests then have other PSNs than before, so findings
- * about them are doubtful. Ignores the first request after the setup of the QP: it may come from an
- * earlier use of the same QPN. */
+ * deviation D41). Its later requests then have other PSNs than before, so findings about them are
+ * doubtful. Ignores the first request after the setup of the QP: it may come from an earlier use of
+ * the same QPN. */
 static bool is_shift(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                      const struct roce_sent_packet *now)
 {

@@ -6,8 +6,8 @@
 #include "flow/retransmit/read_stream.h"
 #include "flow/table/conn.h"
 
-/* If at least 1/MANY of the packets are repetitions, they are copies: a network does not lose
- * enough packets for so many retransmissions. */
+/* If at least 1/MANY of the packets are repetitions, they are copies: a network loses fewer
+ * packets, so the requester retransmits fewer. */
 #define MANY 4
 /* shortest time after which a requester without a NAK retransmits, ns: a sooner repetition is a
  * copy */

@@ -8,7 +8,7 @@
 /* lowest number of go-backs that shows late ACKs: fewer may be a coincidence */
 #define LATE_MIN 3u
 /* If at least 1/MANY of the packets are retransmissions after timeouts, the ACKs were late: a path
- * does not lose so many ACKs. */
+ * loses fewer ACKs. */
 #define MANY 4u
 
 bool roce_late_ack_covers(const struct roce_ctx *ctx, const struct roce_sent_packet *e,

@@ -265,13 +265,8 @@ static void print_story(struct page *page, const struct check_conn *conn)
     }
     t = strbuf_of(buf, sizeof(buf));
     check_conn_hint(
-        &t, sum, event_history_request(events, cnt, sum->facts.end_side & 1u, sum->facts.end_psn));
-    if (r->points) { /* the user already followed this advice */
-        char *advice = strstr(buf, "; compare with a capture at the other end");
-
-        if (advice)
-            *advice = '\0';
-    }
+        &t, sum, event_history_request(events, cnt, sum->facts.end_side & 1u, sum->facts.end_psn),
+        r->points != NULL);
     if (t.len)
         fprintf(out, "     %s\n", buf);
     if (r->totals.rules[ROCE_RULE_ICRC_NEVER_GOOD] &&

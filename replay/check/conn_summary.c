@@ -462,7 +462,7 @@ static void hint_paged(struct strbuf *t, const struct roce_conn_summary *sum)
     "and any device on the path that changes packets"
 
 static void hint_unanswered(struct strbuf *t, const struct roce_conn_summary *sum,
-                            const struct history_event *request)
+                            const struct history_event *request, bool compared)
 {
     if (sum->facts.end_damaged) {
         hint_damaged(t, sum);
@@ -475,16 +475,17 @@ static void hint_unanswered(struct strbuf *t, const struct roce_conn_summary *su
     if (sum->facts.end_naks >= 2)
         strbuf_addf(t, "later packets arrive and this packet does not: check whether a device "
                        "on the path drops or damages this packet, and whether the peer drops "
-                       "it as malformed; compare with a capture at the other end");
+                       "it as malformed");
     else if (sum->side[!(sum->facts.end_side & 1)].responses == 0)
         strbuf_addf(t,
                     "check the peer's QP number, GID and state (not yet ready to receive, in "
                     "error, destroyed), whether its rq_psn is the PSN of this request, and whether "
-                    "the path drops UDP port 4791; compare with a capture at the other end");
+                    "the path drops UDP port 4791");
     else
-        strbuf_addf(t,
-                    "the peer's QP was destroyed or is in error, or the path drops packets in one "
-                    "direction; compare with a capture at the other end");
+        strbuf_addf(t, "the peer's QP was destroyed or is in error, or the path drops packets in "
+                       "one direction");
+    if (!compared)
+        strbuf_addf(t, "; compare with a capture at the other end");
     hint_large(t, &sum->side[sum->facts.end_side & 1], request);
 }
 
@@ -493,7 +494,7 @@ static void hint_unanswered(struct strbuf *t, const struct roce_conn_summary *su
     "time that the receiver needs"
 
 void check_conn_hint(struct strbuf *t, const struct roce_conn_summary *sum,
-                     const struct history_event *request)
+                     const struct history_event *request, bool compared)
 {
     switch (sum->facts.end) {
     case ROCE_END_NAK:
@@ -525,7 +526,7 @@ void check_conn_hint(struct strbuf *t, const struct roce_conn_summary *sum,
         strbuf_addf(t, TOO_FEW_RECEIVES);
         break;
     case ROCE_END_RETRY_EXHAUSTED:
-    case ROCE_END_UNANSWERED: hint_unanswered(t, sum, request); break;
+    case ROCE_END_UNANSWERED: hint_unanswered(t, sum, request, compared); break;
     case ROCE_END_RNR_WAITING:
         if (sum->facts.end_paged) {
             hint_paged(t, sum);

@@ -18,7 +18,6 @@ struct path path_of(const struct two_points *points, const struct roce_conn_summ
         return path;
     path.mine = two_points_path(points, mine->addr, its->addr, its->qpn);
     path.its = two_points_path(points, its->addr, mine->addr, mine->qpn);
-    path.has_delays = two_points_has_delays(points);
     if (!path.mine || !path.its || path.mine->compared + path.its->compared == 0)
         path.mine = path.its = NULL;
     return path;
@@ -32,7 +31,9 @@ bool path_loses(const struct path *path)
 
 static uint64_t delay_of(const struct path *path)
 {
-    return path->mine && path->has_delays ? path->mine->delay_max + path->its->delay_max : 0;
+    return path->mine && two_points_has_delays(path->points)
+               ? path->mine->delay_max + path->its->delay_max
+               : 0;
 }
 
 bool path_delays(const struct path *path, uint64_t wait)

@@ -15,7 +15,6 @@ struct path {
     /* Packets of the requester, and of its responder; both NULL without a second capture. */
     const struct two_points_path *mine, *its;
     const uint8_t *my_addr, *its_addr;
-    bool has_delays;
     const struct two_points *points;
 };
 

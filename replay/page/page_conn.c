@@ -112,7 +112,7 @@ static void put_reason(struct json_line *to, const struct roce_conn_summary *sum
     if (check_conn_failed(sum) || check_conn_stuck(sum)) {
         check_conn_reason(&t, sum);
         strbuf_addf(&t, "\n");
-        check_conn_hint(&t, sum, NULL);
+        check_conn_hint(&t, sum, NULL, false);
     }
     json_line_text(to, "why", t.len ? buf : NULL);
 }

@@ -11,14 +11,6 @@ static bool is_fetch(enum roce_kind kind)
     return kind != ROCE_KIND_SEND && kind != ROCE_KIND_WRITE;
 }
 
-/* Returns the number of PSNs that a READ uses: one for each packet of its response. */
-static uint32_t psn_cnt(const struct inferred_setup *s, const struct trace_packet *p)
-{
-    return roce_opcode(p->opcode)->kind == ROCE_KIND_READ
-               ? roce_psn_cnt(trace_reth(p).dma_len, s->mtu)
-               : 1;
-}
-
 /* Adds a packet to its message. Returns 1 on success, 0 if the packet does not continue the open
  * message, or -1 if out of memory. */
 static int add_request_packet(struct work_requests *w, const struct request_copy *copy,
@@ -50,7 +42,7 @@ static int add_request_packet(struct work_requests *w, const struct request_copy
         return -1;
     w->part[w->part_cnt++] = copy->event;
     last->part_cnt++;
-    last->cnt += psn_cnt(s, p);
+    last->cnt += trace_psn_cnt(p, s->mtu);
     if (op->kind == ROCE_KIND_SEND)
         last->len += p->payload_len;
     last->open =

@@ -561,3 +561,10 @@ struct roce_reth trace_reth(const struct trace_packet *p)
             roce_reth_parse(p->data + p->payload_off - op->len + op->hdr_off[i], &reth);
     return reth;
 }
+
+uint32_t trace_psn_cnt(const struct trace_packet *packet, uint32_t mtu)
+{
+    return roce_opcode(packet->opcode)->kind == ROCE_KIND_READ
+               ? roce_psn_cnt(trace_reth(packet).dma_len, mtu)
+               : 1;
+}

@@ -35,8 +35,8 @@ static void note_events(const struct requester_run *run, struct psn_events *at)
                 at->answered[idx] = i;
             continue;
         }
-        if (op->kind == ROCE_KIND_READ && !s->event[i].damaged)
-            cnt = roce_psn_cnt(trace_reth(event_packet(s, i)).dma_len, s->mtu);
+        if (!s->event[i].damaged)
+            cnt = trace_psn_cnt(event_packet(s, i), s->mtu);
         for (int64_t k = idx; k < idx + cnt && k < w->end - s->first; k++)
             at->sent[k] = i;
     }

@@ -49,9 +49,7 @@ static bool is_asked(const struct work_requests *w, uint32_t i)
 
         if (s->event[k].response || !trace_draws_read_response(event_opcode(s, k)->kind) || off < 0)
             continue;
-        cnt = event_opcode(s, k)->kind == ROCE_KIND_READ
-                  ? roce_psn_cnt(trace_reth(event_packet(s, k)).dma_len, s->mtu)
-                  : 1;
+        cnt = trace_psn_cnt(event_packet(s, k), s->mtu);
         if (off < cnt && (cnt == 1                  ? pos == ROCE_POS_ONLY
                           : off == 0                ? pos == ROCE_POS_FIRST
                           : off == (int64_t)cnt - 1 ? pos == ROCE_POS_LAST
@@ -144,9 +142,7 @@ void classify_retransmissions(struct requester_run *a, uint32_t *first, uint32_t
             a->retransmit[i] = RETX_WIRE_DUPLICATE;
             continue;
         }
-        next = event->rel + (event_opcode(s, i)->kind == ROCE_KIND_READ
-                                 ? roce_psn_cnt(trace_reth(p).dma_len, s->mtu)
-                                 : 1);
+        next = event->rel + trace_psn_cnt(p, s->mtu);
         for (int64_t k = idx + 1; k < next - s->first && k < w->end - s->first; k++)
             if (first[k] == EVENT_NONE)
                 first[k] = i; /* set each PSN of the request, since a READ has several */

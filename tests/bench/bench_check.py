@@ -157,7 +157,7 @@ def speed(args, gen, path):
                 run(command)
         for turn in range(args.rounds):
             for name, (command, _) in rotated(commands, turn, args.rounds):
-                # Runs the slower program less often, because its rounds differ less.
+                # One run of tshark per round is enough: it is slower, and its times vary less.
                 for _ in range(1 if name == "tshark" else args.repeat):
                     read_once(path)
                     took[name].append(run(command, at_once=2 if name == AT_ONCE else 1))

@@ -24,7 +24,8 @@ from tshark import Tshark  # noqa: E402
 
 FILTER = ["-Y", "frame.number == 1"]
 TREE = "one pass, the whole tree"
-# Description of the mode; arguments with the plugin, and without it; part of the packets that the mode uses.
+# Each mode of tshark: its description; the arguments with the plugin; the arguments without it; a divisor N: the mode
+# reads one Nth of the packets.
 MODES = [
     ("one pass, a filter", FILTER, FILTER, 1),
     ("two passes, a filter", ["-2"] + FILTER, ["-2"] + FILTER, 1),

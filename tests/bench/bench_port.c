@@ -13,9 +13,9 @@
  *
  * If each WRITE gets a separate ACK, a round trip of the device has four frames instead of two. The
  * time of the same four frames on bare libpcap is also printed; it is 1.0 to 1.55 times the time of
- * two frames. There, neither side waits for the ACKs, so sending them costs no time if the other
- * side is slower. If the peer does not wait for ACKs, the device coalesces the ACKs of several
- * WRITEs (live.c). So the number of frames that it sent is printed as well.
+ * two frames. On bare libpcap neither side waits for the ACKs, so sending them costs no time if the
+ * other side is slower. If the peer does not wait for ACKs, the device coalesces the ACKs of
+ * several WRITEs (live.c). So the number of frames that the device sent is printed as well.
  *
  * The option --qps N measures only the packet rate with N QPs, compared with the rate with 64 QPs.
  *
@@ -434,8 +434,8 @@ static void account(const char *iface, bool client, int fd, const struct conf *c
         return;
     for (unsigned way = 0; way < WAY_CNT; way++)
         ns[way] = 1e9 / median(value[way], conf->runs);
-    /* The time of the device is the rest of the packet's time. It is an estimate, because both
-     * sides work at the same time. */
+    /* The device's own time for a packet: the time with the live port minus the time of
+     * WAY_MMSG. This is an estimate, because both sides work at the same time. */
     own = 1e9 / live > ns[WAY_MMSG] ? 1e9 / live - ns[WAY_MMSG] : 0;
     printf("account of %u bytes: the live port takes %.0f ns a packet (%.0f MB/s) on the slower "
            "side;\n"
@@ -444,7 +444,8 @@ static void account(const char *iface, bool client, int fd, const struct conf *c
     for (unsigned way = 0; way < WAY_CNT; way++) {
         double all = own + ns[way];
 
-        /* The times of these ways already include copy and CRC. */
+        /* WAY_SHARED and WAY_LEAST include copy and CRC, as the device's own time does. So the
+         * two times must not be added; the longer one is the estimate. */
         if ((way == WAY_SHARED || way == WAY_LEAST) && own > 0)
             all = own > ns[way] ? own : ns[way];
         printf("     %-28s bare %6.0f ns, %6.0f MB/s; the port would have about %6.0f MB/s\n",
@@ -453,7 +454,8 @@ static void account(const char *iface, bool client, int fd, const struct conf *c
     fflush(stdout);
 }
 
-/* The measured round-trip times. A ratio is computed from measurements that followed each other. */
+/* The measured round-trip times, s. Each ratio (of_bare, of_twice) is computed from two
+ * measurements of the same turn. */
 struct trips {
     unsigned cnt;
     double bare[RUNS_MAX * PIECES], twice[RUNS_MAX * PIECES], live[RUNS_MAX * PIECES];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * A bare ring: two processes, each on its own CPU, pass messages through shared memory. The writer
- * copies each message into the ring, the reader copies it out. bench_verbs.py compares WRITEs over
- * the wire `shm` with it: any transport through shared memory that does not trust its peer does at
- * least these copies.
+ * copies each message into the ring, the reader copies it out. bench_verbs.py compares WRITEs of
+ * `rnic-run --wire shm` with this program: any transport through shared memory that does not trust
+ * its peer does at least these copies.
  *
  *   bench_ring [-s BYTES] [-n MESSAGES]     prints MB/s (10^6 bytes)
  */

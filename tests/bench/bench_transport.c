@@ -8,7 +8,7 @@
  *
  * Frames are moved in batches, and rnic_input() gets them one by one, as in the live device
  * (port/live/drive.c). Times are CPU times of the process. Other processes still have an influence
- * through the shared caches, most on the row "in all of them".
+ * through the shared caches, most on the figures with all of the 100,000 QPs.
  *
  * The unavoidable cost of 100,000 QPs: a WRITE and its ACK access 22 cache lines, 11 for each
  * frame. These are 9 lines of the sending QP, including a WQE and an SGE, 9 lines of the receiving

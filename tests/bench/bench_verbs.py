@@ -176,7 +176,8 @@ MEASURES = [
      lambda: shm("ib_write_bw", 300000, "-s", "64", column=4)),
 ]
 
-# Name, unit, measurement, name of the peer, its measurement, programs that both need
+# Measurements that are compared with another program (the peer): name, unit, function that measures ours, name of the
+# peer, function that measures the peer, programs that must be installed.
 OTHERS = [
     ("shared memory: ib_write_bw, 4 KiB", "MB/s", lambda: shm("ib_write_bw", 200000, "-s", "4096"),
      "a bare ring", ring, ["ib_write_bw"]),

@@ -15,7 +15,7 @@
  * same arguments give the same bytes.
  *
  * With -m MESSAGES, a connection ends after this number of messages, and another one with new QPNs
- * begins. With -d PACKETS, one of this number of packets is missing, as if the capture had lost it.
+ * begins. With -d PACKETS, one packet in every PACKETS is not written, as if the capture lacked it.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
@@ -48,7 +48,7 @@ struct size {
 
 struct writer {
     uint64_t left, packets;
-    uint64_t drop_each; /* one of this number of packets is not written; 0: all are written */
+    uint64_t drop_each; /* one packet in every `drop_each` is not written; 0: all are written */
     uint32_t snaplen;
 };
 

@@ -264,8 +264,9 @@ static void dreq_with_wrong_qpn_is_ignored(void)
     cm_pair_stop(&w);
 }
 
-/* Linux lets the passive program raise values of the REQ, although it may only lower them. The
- * active side must limit the values in the REP to the maxima of its device (R238). */
+/* The passive program may only lower the responder resources and the initiator depth of the REQ,
+ * but Linux lets it raise them. The active side must limit the values in the REP to the maxima of
+ * its device (R238). */
 static void takes_more_than_offered(void)
 {
     struct cm_pair w;

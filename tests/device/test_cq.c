@@ -277,11 +277,13 @@ static void r201_one_request_raises_one_notification(void)
     arrive(4, true);
     CU_ASSERT(rnic_cq_notified(fixture.rnic) == fixture.cq);
     rnic_cq_arm(fixture.cq, false);
-    rnic_cq_arm(fixture.cq, true); /* a request for "solicited" does not weaken "next" */
+    rnic_cq_arm(fixture.cq, true); /* a request for solicited completions only does not replace
+                                    * the earlier request for any completion */
     arrive(5, false);
     CU_ASSERT(rnic_cq_notified(fixture.rnic) == fixture.cq);
     rnic_cq_arm(fixture.cq, true);
-    rnic_cq_arm(fixture.cq, false); /* a request for "next" strengthens "solicited" */
+    rnic_cq_arm(fixture.cq, false); /* a request for any completion replaces an earlier request
+                                     * for solicited completions only */
     arrive(6, false);
     rnic_cq_arm(fixture.cq, false);
     arrive(7, false); /* two requests and two notifications before one was fetched */

@@ -104,7 +104,8 @@ static void size_above_the_limit_is_invalid(void)
     rnic_del(rnic);
 }
 
-/* Limits of the numbers and sizes of the other objects. */
+/* Limits of the numbers of address handles, SRQs, XRC domains and multicast groups, and of the
+ * sizes of an SRQ. */
 static void of_other_objects(void)
 {
     const struct rnic_limits limits = {.max_ah = 2,
@@ -215,8 +216,8 @@ static void limits_above_the_maximum_are_reduced(void)
     rnic_del(rnic);
 }
 
-/* A port keeps its initial P_Keys. A device with more P_Keys than the limit cannot be created; one
- * with fewer reports their number. */
+/* A device that is created with more P_Keys than its limit max_pkeys must be refused. A device with
+ * fewer must report their number as its limit, because no P_Key can be added later. */
 static void port_keeps_its_initial_pkeys(void)
 {
     struct rnic_limits told;

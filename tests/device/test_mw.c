@@ -16,7 +16,7 @@
 static struct qp_pair pair;
 static struct rnic_mw *mw;
 
-/* Window types; the last two are type 2 on the two kinds of device. */
+/* Kinds of windows. A device has type 2 windows of either kind 2A or kind 2B. */
 enum kind { TYPE_1, TYPE_2B, TYPE_2A, KINDS };
 
 static enum rnic_mw_type type_of(enum kind kind)
@@ -384,7 +384,7 @@ static void r211_invalid_bind_moves_the_qp_to_err(void)
 {
     enum { NOT_BINDABLE, ZERO_BASED, READ_ONLY, OTHER_PD_MR, OTHER_PD_MW, ALL };
     static const struct {
-        int mr; /* region: one of the values above; ALL: the region of the pair */
+        int mr; /* region of the bind: a new one as the enum names it, or ALL: the pair's region */
         enum rnic_mw_type type;
         uint64_t off;
         uint64_t len;

@@ -294,8 +294,8 @@ static void err_by_user(void)
     fixture_free(&fixture);
 }
 
-/* RESET clears the PSN, the MSN, the stored duplicates, responses, the open message and the WQEs
- * (R190). */
+/* RESET clears the PSN, the MSN, the results stored for duplicate requests, the pending responses,
+ * the state of a message that is not complete, and the WQEs (R190). */
 static void r190_reset_clears_the_connection(void)
 {
     static const uint8_t data[1024];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Attributes by mask and the query: R183-R187, R191, R194, R197. */
+/* Setting the QP attributes that a mask selects, and querying them: R183-R187, R191, R194, R197. */
 #include "device/qp_attr.h"
 #include <string.h>
 #include "support/device_fixture.h"
@@ -83,8 +83,8 @@ static void required_as_documented(void)
     }
 }
 
-/* Exactly the valid transitions of all 49 are allowed (R183). No attribute is both required and
- * optional. */
+/* Of the 49 transitions between the 7 states, exactly the valid ones are allowed (R183). No
+ * attribute is both required and optional. */
 static void r183_exactly_the_valid_transitions_are_allowed(void)
 {
     static const char *const rows[7] = {"11.....", "111...1", "1..1..1", "1..11.1",
@@ -156,10 +156,11 @@ static void r187_wrong_mask_changes_nothing(void)
     fixture_free(&fixture);
 }
 
-/* R184-R187: the required and optional attributes in a second form. For each attribute and
- * transition: the services that require the attribute (r), and those that allow it (o). Source:
- * qp_state_table of drivers/infiniband/core/verbs.c (Linux 6.1) without path migration. Unlike the
- * Linux table, this table also allows the attribute port for GSI. */
+/* The required and optional attributes again, to check the table of the device (R184-R187). For
+ * each attribute and transition, a string has one letter for each service: r: the attribute is
+ * required, o: it is optional, a dot: it is refused. Source: qp_state_table of
+ * drivers/infiniband/core/verbs.c (Linux 6.1) without path migration. Unlike the Linux table, this
+ * table also allows the attribute port for GSI. */
 /* clang-format off */
 static const struct {
     enum rnic_qp_state from, to;

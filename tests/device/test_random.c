@@ -35,7 +35,7 @@ static void failure(unsigned line, const char *what)
 #define MTU      1024u
 #define WINDOW   24u /* maximum number of request packets in flight */
 #define MESSAGES 250u
-/* maximum number of packets, because a message has at most about 4 packets */
+/* size of the array of packets: a message has at most 4 request packets */
 #define PACKETS  (MESSAGES * 5)
 #define RECV_LEN 8192u
 #define RECV_OFF                                                                                   \

@@ -26,8 +26,8 @@ static void parse(const struct pktgen_frame *frame, struct roce_pkt *pkt)
                     ROCE_OK);
 }
 
-/* Creates our device in place of the recorded responder, with its addresses and numbers in the
- * first request and response. */
+/* Creates our device in place of the recorded responder. Takes the responder's addresses, QPNs,
+ * first PSN and R_Key from the first recorded request and response. */
 static struct rnic *asked_device(unsigned access, uint64_t *low)
 {
     struct rnic_attr attr = {.gid_cnt = 1, .gid[0].type = RNIC_GID_ROCE_V2};

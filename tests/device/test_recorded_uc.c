@@ -2,7 +2,7 @@
 /*
  * UC as Linux Soft-RoCE sends it (traces/), with lost packets. The device receives the recorded
  * requests and must deliver each message that is complete in the capture (R065, R162-R166). The
- * recorded receiver loses more messages (R164); each row has its count, too.
+ * recorded receiver loses more messages (R164): the table also has the number that it completed.
  */
 #include <string.h>
 #include "device/rnic.h"
@@ -190,7 +190,7 @@ static void recorded(void)
     }
 }
 
-/* Complete conversations of other programs: every message is delivered. */
+/* In captures without loss, of ibv_uc_pingpong and another program, every message is delivered. */
 static void whole_conversations(void)
 {
     uint32_t lens[WQES];

@@ -398,7 +398,7 @@ static void frames_that_are_not_roce_are_dropped(void)
     fixture_free(&fixture);
 }
 
-/* A reserved opcode is an invalid request, and is checked in PSN order (R031). */
+/* A request with the expected PSN and a reserved opcode gets the NAK "invalid request" (R031). */
 static void r031_reserved_opcode_is_nakked(void)
 {
     struct roce_pkt pkt;

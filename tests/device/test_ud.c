@@ -215,7 +215,7 @@ static void invalid_datagrams_are_dropped_and_counted(void)
     }
 }
 
-/* Datagram QPs ignore CNPs and congestion marks (R215: RC and UC). */
+/* UD QPs ignore CNPs and congestion marks, because R215 applies only to RC and UC. */
 static void congestion_marks_are_ignored(void)
 {
     struct rnic_attr attr;
@@ -493,7 +493,7 @@ static void r192_rc_goes_to_err(void)
     fixture_free(&fixture);
 }
 
-/* An error of the receive queue also ends a UD QP (R189). */
+/* An error of the receive queue moves a UD QP to ERR, too (R189). */
 static void receive_error_ends_the_qp(void)
 {
     const struct rnic_sge sge = {FIXTURE_IOVA, 100, FIXTURE_KEY + 1};

@@ -42,8 +42,9 @@ struct verdict {
     struct roce_flow_result *results; /* array for the results of all frames, or NULL; set by the
                                        * caller */
     size_t results_cap;
-    struct roce_flow_owner *owners; /* array, as long as `results`, for the final owners of all
-                                     * frames, or NULL; set by the caller */
+    struct roce_flow_owner *owners; /* array, as long as `results`, for the connection and sender
+                                     * of each frame after the pairing, or NULL; set by the
+                                     * caller */
 };
 
 /* Judges a conversation, of which `spoil` (may be NULL) removes parts. `opts` may be NULL; its

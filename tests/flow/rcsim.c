@@ -123,7 +123,8 @@ static bool arrive(struct rcsim *s)
     return true;
 }
 
-/* Advances the time by a random step. If an ACK timeout of an end expires, the end goes back. */
+/* Advances the time by a random step. If the ACK timeout of an end expires, that end will
+ * retransmit all unacknowledged packets. */
 static void pass(struct rcsim *s)
 {
     s->now += 200 + rng_below(s->rng, 800);

@@ -151,8 +151,8 @@ static void refuse(struct model_end *e, enum roce_cause cause)
     go_back(e, cause);
 }
 
-/* Acknowledges all positions before `to`. Stops at the first READ or atomic that is not answered;
- * returns whether there is none. */
+/* Acknowledges all positions before `to`. Returns true, or false if it stopped at a READ or atomic
+ * that has no response yet. */
 static bool acknowledge(struct model_net *n, struct model_end *e, struct model_side *s, uint32_t to)
 {
     while (e->una < to) {

@@ -220,8 +220,9 @@ static void lost_read_response_explains_the_go_back(void)
     }
 }
 
-/* Like the test above, but more packets are between the unanswered READ and the RNR NAK. The
- * requester goes back to the READ at once. */
+/* The response to a READ is lost behind the capture point. Ten WRITEs follow, and a SEND that gets
+ * an RNR NAK. The requester goes back to the READ at once (R139), so its short wait must not be an
+ * ERROR. Without the READ, the short wait must be an ERROR. */
 static void earlier_read_explains_the_go_back(void)
 {
     for (unsigned read = 0; read < 2; read++) {
@@ -254,8 +255,9 @@ static void earlier_read_explains_the_go_back(void)
     }
 }
 
-/* The capture begins with two packets that the mirror swapped: messages of one packet, or a long
- * WRITE. If the older PSN comes 70 ms later, or after the NAK for it, it is a retransmission. */
+/* The first two packets of the capture are in the wrong order, because the mirror port swapped
+ * them: two messages, or two packets of one WRITE. If the lower PSN is captured 70 ms later, or
+ * after a NAK for it, its packet is a retransmission. */
 static void swapped_first_packets_are_out_of_order(void)
 {
     static const struct {
@@ -356,7 +358,8 @@ static void fast_go_back_is_no_copy(void)
 }
 
 /* Only the requests are captured, and the requester goes back some microseconds after the first
- * transmission. The packets before were captured once, so these are no copies. */
+ * transmission. The capture has no copies of the packets before the go-back, so the packets of the
+ * go-back must not count as copies. */
 static void go_back_without_responses_is_no_copy(void)
 {
     enum { PACKETS = 12, FIRST = 6 };
@@ -575,9 +578,9 @@ static void naks_for_late_packets_are_counted(void)
     }
 }
 
-/* Two sequence NAKs are captured. The requester obeys the first one, and right after that the
- * second one, which names a packet of the go-back. That packet is no copy, although the sender does
- * not use the IPv4 identification. */
+/* Two sequence NAKs for packets 1 and 2 are captured. The requester goes back to packet 1, sends
+ * two packets, and goes back to packet 2. The second transmission of packet 2 in the go-backs must
+ * not count as a copy, although the sender does not use the IPv4 identification. */
 static void go_back_for_a_second_nak_is_no_copy(void)
 {
     static const uint8_t order[] = {0, 1, 2, 3, 4, 5, 1, 2, 2, 3, 4, 5};
@@ -631,8 +634,9 @@ static void late_read_request_is_not_lost(void)
     EXPECT_EQ(v.conn[0].side[0].naks_for_late, 1);
 }
 
-/* A sequence NAK for the next packet comes sooner after a retransmission than any response after
- * its request. So it answers the first transmission, which was late. */
+/* After a go-back, a sequence NAK arrives for the second packet of the go-back. If it arrives
+ * sooner than one round-trip time, it cannot be a response to the retransmissions. So it is a
+ * response to the first transmissions, which were late and not lost. */
 static void nak_before_the_round_trip_shows_a_late_packet(void)
 {
     for (unsigned soon = 0; soon < 2; soon++) {
@@ -686,8 +690,8 @@ static int compare_passing(const void *a, const void *b)
 #define COPIED_NS 11000u
 
 /* Fills `event` with the packets at the first capture point. Request 40 is lost, and the requester
- * retransmits 40 to 46 after a NAK. With `again`, a second NAK makes it retransmit from 41 on after
- * three of them. Returns the number of packets. */
+ * retransmits requests 40 to 46 after a NAK. With `again`, the requester receives a second NAK when
+ * it has retransmitted 40 to 42, and goes back to 41. Returns the number of packets. */
 static unsigned first_point(struct passing *event, bool again)
 {
     const unsigned more = again ? 9 : 7;
@@ -773,7 +777,7 @@ static void late_request_behind_its_retransmission_is_out_of_order(void)
                 flowgen_ack(&g, 1, p[3].bth.psn, NAK_SEQ);
             }
             if (k == 10)
-                g.ip_id[0] = (uint16_t)(id - 8); /* it was sent before the packets that follow it */
+                g.ip_id[0] = (uint16_t)(id - 8); /* the late request was sent before request 4 */
             if (!ids)
                 g.ip_id[0] = 0;
             flowgen_put(&g, 0, &p[order[k]]);

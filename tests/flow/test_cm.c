@@ -91,8 +91,8 @@ static void set_up(struct flowgen *g)
     put(g, 0, ROCE_CM_RTU);
 }
 
-/* A side sends its DREQ three times before the DREP. The summary has the number of transmissions
- * and the time until the DREP, and none of the DREQs after it. */
+/* A side sends its DREQ three times before the DREP. The summary must have the number of DREQs and
+ * the time from the first DREQ to the DREP. */
 static void transmissions_of_a_dreq_are_counted(void)
 {
     const struct roce_conn_summary *c = &v.conn[1];
@@ -114,7 +114,8 @@ static void transmissions_of_a_dreq_are_counted(void)
     EXPECT_EQ(c->facts.cm.dreq_ms, 3);
 }
 
-/* The transaction id of a DREQ shows that a device sent it in place of a program that ended. */
+/* If a program ends without disconnecting, our device sends the DREQ, with a special transaction
+ * id. The observer must recognise it: the end of the connection must be ROCE_END_GONE. */
 static void dreq_in_place_of_a_program_ends_the_connection_as_gone(void)
 {
     const struct roce_conn_summary *c = &v.conn[1];

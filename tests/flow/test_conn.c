@@ -490,7 +490,8 @@ static void requester_that_sends_does_not_wait(void)
     EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].waited_ns, 220000);
 }
 
-/* The data of a READ arrives for 5 ms; one response is missing. */
+/* The responses to a READ arrive for 5 ms, and one of them is missing. The time until the requester
+ * restarts the READ must not count as a wait, because data arrived all the time. */
 static void requester_that_receives_read_data_does_not_wait(void)
 {
     struct flowgen g;

@@ -5,8 +5,8 @@
  * (test_cases.c). In an incomplete one it cannot: the packet that proves the violation may be
  * missing, or missing packets may explain what looks wrong.
  *
- * SHARES_PRINT=1 prints the current rows. If a rate falls below its row, the test fails: the
- * observer detects less than before.
+ * SHARES_PRINT=1 prints the current rates as rows of the table below. If a rate is lower than in
+ * the table, the test fails, because the observer detects less than before.
  */
 #include <stdio.h>
 #include <string.h>

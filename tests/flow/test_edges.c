@@ -384,9 +384,9 @@ static void msn_above_the_messages_sent_is_reported(void)
     }
 }
 
-/* A response has an MSN that counts one message more than its PSN, but not more than were sent. In
- * an ACK or RNR NAK this must be reported. Other NAKs, a READ response and an ACK of a PSN
- * acknowledged before may have this MSN. */
+/* A response has an MSN that is one higher than the number of messages up to its PSN. So many
+ * messages were sent, but with higher PSNs. In an ACK or RNR NAK this must be reported. Other NAKs,
+ * a READ response and an ACK of a PSN acknowledged before may have this MSN. */
 static void msn_ahead_of_its_psn_is_reported(void)
 {
     enum how { ACK, RNR, SEQUENCE, FATAL, OF_READ, ACKED_BEFORE, HOWS };

@@ -144,7 +144,7 @@ static void other_pkey_back(struct flowgen *g, struct roce_pkt *p)
     flowgen_put(g, 1, &ack);
 }
 
-/* Sends a READ in the middle of the message, which is continued after it. */
+/* Sends a READ request between two packets of the message. */
 static void read_between(struct flowgen *g, struct roce_pkt *p)
 {
     struct roce_pkt read = *p;

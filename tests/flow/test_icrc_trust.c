@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Tests the ICRC status of hosts, packet by packet, and the deferred findings. */
+/* Tests how correct and wrong ICRCs of a host change the status of its packets, and how many of its
+ * findings are deferred. */
 #include "flow/base/icrc_trust.h"
 #include "support/suite.h"
 

@@ -66,8 +66,8 @@ static void memory_stays_below_the_limit(void)
 
 /* ---- eviction of connections ----------------------------------------------------------------- */
 
-/* Counted since the current packet was fed: allocations, on_conn() calls, and on_conn() calls after
- * the first allocation. Also bytes allocated now. */
+/* `allocs`, `conns` and `conns_after_alloc` count since the current packet was fed: allocations,
+ * on_conn() calls, and on_conn() calls after the first allocation. */
 static struct {
     unsigned allocs, conns, conns_after_alloc;
     size_t bytes, bytes_max; /* number of allocated bytes; number above which the allocator of the

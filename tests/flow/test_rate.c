@@ -287,8 +287,8 @@ static void holes_give_no_rates(void)
         for (unsigned n = 0; n < episode_cnt && n < EPISODES; n++)
             CU_ASSERT(!episode[n].slowed);
         EXPECT_EQ(sides[0].cnp.before.cnt, 0);
-        look(&rng, 0, (int)(i & 1)); /* only one direction is captured: there is no pair, or no
-                                      * CNP */
+        look(&rng, 0, (int)(i & 1)); /* only one direction is captured: the one with the packets,
+                                      * or the one with the CNPs */
         EXPECT_EQ(episode_cnt, 0);
         flowgen_free(&g);
     }

@@ -35,8 +35,8 @@ static void answer(struct flowgen *g, uint8_t opcode, uint32_t psn)
 }
 
 /* One of four responses to a READ has a wrong opcode, which must be reported (R141). If the packet
- * before the READ was not captured, the READ may be the restart of a longer READ, whose response
- * this may be: then the observer must report only a WARN. */
+ * before the READ was not captured, the READ may be the restart of a longer READ, and the response
+ * may belong to the longer READ: then the observer must report only a WARN. */
 static void wrong_read_response_opcode_is_reported(void)
 {
     static const struct {
@@ -212,10 +212,11 @@ static void restart(struct flowgen *g, struct roce_pkt p, uint32_t from)
     flowgen_put(g, 0, &p);
 }
 
-/* A READ is requested again because of response 1, then because of response 2, which was captured
- * only before the first restart, when the requester discarded it. Both responses were lost before
- * the capture point. After the first restart, the capture ends the responses with number 1 and the
- * ACK of a later SEND, or lacks only number 2. */
+/* A READ has responses 0 to 3. Response 1 is lost before the capture point, and the requester
+ * discards response 2, which it receives before the restart. After the restart from 1, response 2
+ * is lost: with `ended` also response 3, and the ACK of a later SEND follows. So the requester
+ * restarts from
+ * 2. Both missing responses, 1 and 2, must count as lost before the capture point. */
 static void discarded_response_counts_as_missing(void)
 {
     for (unsigned ended = 0; ended < 2; ended++) {
@@ -275,8 +276,8 @@ static void lost_read_request_of_a_go_back_is_not_its_responses(void)
 }
 
 /* A response to the first of two READs is captured late: before the requester requests it again, or
- * after that, between the responses to the second READ. Only this response is missing, and only
- * until then; no response was lost behind the capture point. */
+ * after that, between the responses to the second READ. The observer must count one gap, for this
+ * response, and no response lost behind the capture point. */
 static void late_read_response_is_not_lost(void)
 {
     for (unsigned after = 0; after < 2; after++) {

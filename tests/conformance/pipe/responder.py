@@ -18,7 +18,7 @@ MASK, HALF, U64 = 0xFFFFFF, 1 << 23, (1 << 64) - 1
 CREDITS = [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256]
 RNR, SEQUENCE, INVALID, ACCESS, OPERATION = 0x20, 0x60, 0x61, 0x62, 0x63
 LOCAL, SEND, WRITE, READ, ATOMIC = 1, 0, 2, 4, 8  # access rights; an operation has the number of the right that it needs
-# opcode: operation, first, last, headers (R: RETH, I: immediate data, A: AtomicETH)
+# opcode: (operation, begins a message, ends a message, headers (R: RETH, I: immediate data, A: AtomicETH))
 OPS = {0x00: (SEND, 1, 0, ""), 0x01: (SEND, 0, 0, ""), 0x02: (SEND, 0, 1, ""), 0x03: (SEND, 0, 1, "I"),
        0x04: (SEND, 1, 1, ""), 0x05: (SEND, 1, 1, "I"), 0x06: (WRITE, 1, 0, "R"), 0x07: (WRITE, 0, 0, ""),
        0x08: (WRITE, 0, 1, ""), 0x09: (WRITE, 0, 1, "I"), 0x0A: (WRITE, 1, 1, "R"), 0x0B: (WRITE, 1, 1, "RI"),

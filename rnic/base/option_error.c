@@ -27,7 +27,7 @@ static bool unknown_option(char *text, size_t size, const char *word, const stru
     return ambiguous || !best;
 }
 
-/* Returns whether an option has the value `val`. A letter that is no option has no row. */
+/* Returns whether the table `longs` contains an option whose member `val` is `val`. */
 static bool has_value(const struct option *longs, int val)
 {
     while (longs->name && longs->val != val)
@@ -37,8 +37,9 @@ static bool has_value(const struct option *longs, int val)
 
 bool option_error(char *text, size_t size, int c, char *const *argv, const struct option *longs)
 {
-    const char *word = argv[optind - 1]; /* not the wrong option if that is a letter followed by
-                                          * others, as in -Zv */
+    const char *word = argv[optind - 1]; /* the argument that getopt_long() read last. If the wrong
+                                          * option is a letter before other letters in one argument,
+                                          * as Z in -Zv, it is the argument before */
 
     if (optopt == 0)
         return unknown_option(text, size, word, longs);

@@ -189,8 +189,9 @@ uint32_t rnic_cm_id_qpn(const struct rnic_cm_id *id);
  * RNIC_ERR_EXISTS if another id already listens for this service at this GID. */
 int rnic_cm_listen(struct rnic_cm_id *id, uint64_t service_id, const uint8_t gid[16]);
 
-/* Listens for `service_id` at all GIDs that are IPv4 addresses (`ip4`), or at all other GIDs.
- * Returns RNIC_ERR_EXISTS if another id already listens for this service at all of these GIDs. */
+/* Listens for `service_id` at all GIDs that are IPv4 addresses (`ip4` true) or at all other GIDs
+ * (`ip4` false). Returns RNIC_ERR_EXISTS if another id already listens for this service at all GIDs
+ * of this kind. */
 int rnic_cm_listen_family(struct rnic_cm_id *id, uint64_t service_id, bool ip4);
 
 /* Sends a REQ and retransmits it until an answer arrives (R237). The engine sets local_comm_id of
@@ -218,9 +219,8 @@ int rnic_cm_disconnect(struct rnic_cm_id *id, const void *private_data, size_t l
  * connection is already established, and RNIC_ERR_STATE in other states. */
 int rnic_cm_comm_est(struct rnic_cm_id *id, rnic_time now);
 
-/* Sends a SIDR_REQ to resolve a UD service. The engine sets its request_id. `timeout` is the code
- * of the time between retransmissions (4.096 us * 2^n), and `retries` is their number, as in a
- * REQ. */
+/* Sends a SIDR_REQ to resolve a UD service. The engine sets req->request_id. It retransmits the
+ * SIDR_REQ every 4.096 us * 2^`timeout`, at most `retries` times. */
 int rnic_cm_sidr_request(struct rnic_cm_id *id, const struct roce_cm_sidr_req *req, uint8_t timeout,
                          uint8_t retries, const struct rnic_cm_addr *addr, rnic_time now);
 

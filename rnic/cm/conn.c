@@ -4,7 +4,8 @@
 #include <string.h>
 #include "wire/gid.h"
 
-#define LID_PERMISSIVE 0xFFFFu /* LID of a port without LIDs: the permissive LID (R227) */
+/* LID in the REQ of a RoCE port, which has no LID of its own (R227) */
+#define LID_PERMISSIVE 0xFFFFu
 
 void rnic_cm_path_defaults(struct rnic_cm_path *path)
 {

@@ -6,8 +6,8 @@
 #include "base/entropy.h"
 #include "wire/gid.h"
 
-/* number of low bits of a communication id that differ within an engine; the prefix is above these
- * bits */
+/* number of low bits of a communication id that the engine counts up; the upper bits contain the
+ * prefix of the engine */
 #define ID_BITS 20u
 
 struct rnic_cm *rnic_cm_new(const struct rnic_cm_attr *attr)
@@ -59,8 +59,8 @@ bool cm_is_own_comm_id(const struct rnic_cm *cm, uint32_t comm_id)
     return ((comm_id ^ (bits ? cm->attr.id_prefix << (32 - bits) : 0)) & mask) == 0;
 }
 
-/* Returns a new communication id, never 0. The ids count up, so that a late message of an ended
- * exchange does not name a new one. */
+/* Returns a new communication id, never 0. The ids count up, so that the id in a late message of an
+ * ended exchange does not belong to a new exchange. */
 static uint32_t new_comm_id(struct rnic_cm *cm)
 {
     unsigned bits = cm->attr.id_prefix_bits;
@@ -274,8 +274,8 @@ struct rnic_cm_id *cm_find_listener(struct rnic_cm *cm, uint64_t service_id, con
 
 /* ---- states and time ------------------------------------------------------------------------- */
 
-/* Returns the list that must contain `id` in this state: that of the half-open or of the rejected
- * exchanges, or NULL if neither list must contain it. */
+/* Returns the list to which `id` belongs in this state: the list of half-open exchanges, the list
+ * of rejected exchanges, or NULL. */
 static struct cm_source *half_open_list(struct rnic_cm_id *id, enum rnic_cm_state state)
 {
     if (id->active)

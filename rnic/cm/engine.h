@@ -15,11 +15,13 @@
 #define CM_OUT_MAX     4096u
 #define CM_BUCKET_BITS 10u
 #define CM_BUCKETS     (1u << CM_BUCKET_BITS) /* number of lists in a hash table */
-/* service timeout in an MRA, as a code: 69 s, as in Linux (cma.c, CMA_CM_MRA_SETTING) */
+/* service timeout in an MRA, as a code: 4.096 us * 2^24 = 69 s, as in Linux (cma.c,
+ * CMA_CM_MRA_SETTING) */
 #define CM_MRA_TIMEOUT 24u
 
-/* List of exchanges, the oldest one first: the half-open ones of all peers or of some peers, or the
- * rejected ones (half_open.c). */
+/* List of exchanges, the oldest one first. There are lists of all half-open exchanges, of the
+ * half-open exchanges with peers whose GIDs have one hash, and of the rejected exchanges
+ * (half_open.c). */
 struct cm_source {
     struct rnic_list ids;
     unsigned cnt;
@@ -46,8 +48,9 @@ struct rnic_cm_id {
 
     uint64_t service_id; /* if the id is a listener: service id */
     bool at_gid;         /* if the id is a listener: it listens only at GID addr.local */
-    bool ip4, ip6;       /* a listener that does not listen at one GID only: it listens at all IPv4
-                          * GIDs (`ip4`), at all other GIDs (`ip6`) */
+    bool ip4, ip6;       /* if the id is a listener and `at_gid` is false: it listens at all GIDs
+                          * that are IPv4 addresses (`ip4`), at all other GIDs (`ip6`), or at both
+                          */
 
     /* The last message sent. The engine retransmits it when a timer expires, or when the peer
      * repeats its own message. */
@@ -113,15 +116,15 @@ static inline uint64_t cm_code_ns(unsigned code)
 bool cm_is_own_comm_id(const struct rnic_cm *cm, uint32_t comm_id);
 
 /* Changes the state of the id. Removes the id from the hash tables that the new state does not
- * need, and moves it to the list of half-open or rejected exchanges if it belongs there. */
+ * need, and moves it to the list of half-open or rejected exchanges if the state requires this. */
 void cm_enter(struct rnic_cm_id *id, enum rnic_cm_state state);
 
-/* Returns the list of half-open exchanges that contains those of this peer. Peers whose GIDs have
- * the same hash share a list. */
+/* Returns the list that contains the half-open exchanges with the peer addr->remote. Peers whose
+ * GIDs have the same hash share a list. */
 struct cm_source *cm_source_of(struct rnic_cm *cm, const struct rnic_cm_addr *addr);
 
-/* Called before another exchange of this peer begins. Ends the oldest half-open exchanges if the
- * limit of this peer or of all peers is reached (half_open.c). */
+/* Called before another exchange with the peer addr->remote begins. Ends the oldest half-open or
+ * rejected exchanges if a limit is reached (half_open.c). */
 void cm_half_open_limit(struct rnic_cm *cm, const struct rnic_cm_addr *addr);
 
 /* Sets the timer of the id to expire at time `at`; RNIC_NEVER stops the timer. */
@@ -179,7 +182,7 @@ bool cm_early_take_due(struct rnic_cm *cm, rnic_time now, struct cm_early_reques
 /* Ends the wait of the early requests for this service, because a program now listens. */
 void cm_early_listen(struct rnic_cm *cm, uint64_t service_id);
 
-/* Send a message of one kind; used by several files. */
+/* Each of these functions sends one CM message: a REJ, DREQ or DREP. */
 void cm_send_rej(struct rnic_cm_id *id, enum roce_cm_rej_reason reason, const void *data,
                  size_t len);
 void cm_send_dreq(struct rnic_cm_id *id, const void *data, size_t len, rnic_time now);

@@ -94,7 +94,8 @@ static void on_repeated_req(struct rnic_cm_id *id, const struct roce_cm_msg *msg
             send_rej_once(id->cm, msg, &id->addr, 0, msg->req.local_comm_id, OF_REQ,
                           ROCE_CM_REJ_STALE);
         break;
-    /* Ignore the repeated REQ: the exchange has ended, or no longer waits after the REQ. */
+    /* In all other states, ignore the repeated REQ: the peer has received the answer to the REQ, or
+     * the exchange has ended. */
     default: break;
     }
 }
@@ -114,17 +115,18 @@ static enum roce_cm_rej_reason req_reject_reason(const struct roce_cm_msg *msg,
     if (req->mtu < 1 || req->mtu > 5)
         return ROCE_CM_REJ_INVALID_MTU;
     if ((req->pkey ^ RNIC_CM_PKEY) & 0x7FFF)
-        return ROCE_CM_REJ_INVALID_GID; /* the P_Key is not that of the port; Linux too rejects it
-                                         * as an invalid GID */
+        return ROCE_CM_REJ_INVALID_GID; /* the P_Key is not that of the port; Linux uses this
+                                         * reason, too */
     if (memcmp(req->primary_remote_gid, addr->local, 16) != 0)
         return ROCE_CM_REJ_INVALID_GID;
     if (req->local_qpn < 2 || req->local_qpn == ROCE_QP_MULTICAST)
-        return ROCE_CM_REJ_UNSUPPORTED; /* refuse a REQ whose QPN is not that of a connection */
+        return ROCE_CM_REJ_UNSUPPORTED; /* QP 0, QP 1 and the multicast QP cannot have connections
+                                         */
     if (memcmp(req->primary_local_gid, addr->remote, 16) != 0)
-        return ROCE_CM_REJ_UNSUPPORTED; /* refuse a connection with another port than the sender of
-                                         * the REQ */
-    /* RDMA-IP header that is invalid, or has another IP version than the GIDs (R243); Linux uses
-     * this reason. */
+        return ROCE_CM_REJ_UNSUPPORTED; /* the GID of the requester in the REQ is not the source
+                                         * address of the packet */
+    /* Reject a REQ whose RDMA-IP header is invalid or has another IP version than the GIDs (R243).
+     * Linux uses the same reason. */
     rc = roce_cm_rdmaip_read(&ip, msg);
     if (rc == ROCE_ERR_MALFORMED ||
         (rc == ROCE_OK && (ip.ipv == 4) != roce_gid_is_ip4(addr->local)))
@@ -154,8 +156,8 @@ static bool on_req(struct rnic_cm *cm, const struct roce_cm_msg *msg,
     }
     reason = req_reject_reason(msg, addr);
     stale = cm_find_qpn(cm, req->local_qpn, req->local_ca_guid, addr);
-    /* A connection of this engine has the QPN in the REQ as its remote QPN: the peer no longer has
-     * that connection, which is therefore stale (R231). */
+    /* A connection of this engine already has the peer's QPN in the REQ as its remote QPN. This
+     * connection is stale, because the peer now uses the QP for another connection (R231). */
     if (!reason && stale && !RNIC_FAULT(CM_STALE)) {
         reason = ROCE_CM_REJ_STALE;
         if (stale->state == RNIC_CM_CONNECTED)

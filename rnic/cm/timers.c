@@ -40,7 +40,7 @@ static void expire_id_timer(struct rnic_cm_id *id, rnic_time now)
 {
     if (id->state == RNIC_CM_TIMEWAIT) {
         cm_enter(id, RNIC_CM_IDLE);
-        /* No event after a rejection: the program never had the connection. */
+        /* After a REJ, the end of TIMEWAIT causes no event: the program had no connection. */
         if (id->sent_kind != ROCE_CM_REJ)
             cm_post_event(id, RNIC_CM_TIMEWAIT_EXIT, NULL, NULL);
     } else if (id->retries_left > 0 && !RNIC_FAULT(CM_NO_RETRY)) {

@@ -3,15 +3,14 @@
 
 #include "flow/base/counters.h"
 
-/* A receiver accepts packets in any order if at least this many packets were captured before a
- * packet with an earlier PSN and were acknowledged. After fewer packets, a NAK or a go-back may
- * still follow. */
+/* lowest number of early packets that shows a receiver that accepts any order. An early packet was
+ * captured before a packet with an earlier PSN, and was acknowledged without a retransmission. For
+ * fewer early packets, a NAK or a go-back may still follow. */
 #define ACCEPTED_MIN 4u
-/* If the requester went back, the receiver accepts packets in any order only if at least this many
- * packets per go-back were captured early and acknowledged; the same for READs. */
+/* lowest number of early packets for each sequence NAK, and of READs with early responses for each
+ * go-back, that shows a receiver that accepts any order */
 #define ACCEPTED_PER_GO_BACK 4u
-/* A sender that returns at least this many times to an earlier UDP source port uses several paths.
- */
+/* lowest number of returns of a sender to an earlier UDP source port that shows several paths */
 #define PATHS_MIN 4u
 
 static uint64_t read_go_backs(const struct roce_cold_counters *requester)

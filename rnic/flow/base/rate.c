@@ -28,8 +28,8 @@ void roce_spread_add(struct roce_spread *s, uint64_t v)
     s->sum += v;
 }
 
-/* Returns a rate in bytes per second. A window is shorter than 2^32 ns and has fewer than 2^32
- * bytes. */
+/* Returns a rate in bytes per second. The product does not overflow, because a window has fewer
+ * than 2^32 bytes. */
 static uint64_t rate_of(uint64_t bytes, uint64_t ns)
 {
     return ns ? bytes * SECOND / ns : 0;

@@ -16,8 +16,8 @@
  * joined to one connection by their CM messages, or by the evidence that pair.c finds. Datagrams
  * name both QPs; their lookup key contains both QPs.
  *
- * All data from the packets of one endpoint is in its roce_endpoint. So when two connections of one
- * direction each are joined, the endpoint is moved and nothing needs to be computed.
+ * All data from the packets of one endpoint is in its roce_endpoint. So two connections of one
+ * direction each are joined by moving the endpoint of one to the other.
  */
 #ifndef FLOW_BASE_STATE_H
 #define FLOW_BASE_STATE_H
@@ -65,8 +65,8 @@ struct roce_retransmission {
 /* Kind of event that suggests a reuse of the QP: see qp_reuse.h. */
 enum roce_reuse_kind {
     ROCE_REUSE_NONE,
-    ROCE_REUSE_GAP,         /* a request has a later PSN than expected: requests with the PSNs
-                             * before it are missing */
+    ROCE_REUSE_GAP,         /* a request has a later PSN than expected: the requests with the PSNs
+                             * between are missing */
     ROCE_REUSE_OLDER_PSN,   /* a request has an older PSN than expected */
     ROCE_REUSE_LATER_PSN,   /* a request has the expected PSN or a later one, but after an idle time
                              * in which the QP may have been set up again */
@@ -84,13 +84,13 @@ struct roce_reuse_candidate {
     uint32_t frame; /* frame of the event */
     uint64_t time;
     uint32_t first;           /* PSN at which the new use would start */
-    uint32_t next;            /* PSN expected after the packets from the event on */
+    uint32_t next;            /* highest PSN of the requests since the event, plus 1 */
     uint32_t msn_before;      /* latest MSN of the peer before the event */
     uint32_t msn;             /* MSN_RESTART: the MSN near 0; UNSOLICITED: MSN of the unsolicited
                                * response */
     uint32_t in_flight;       /* number of the requester's messages that were outstanding at the
                                * event */
-    uint32_t messages;        /* number of messages that ended from the event on */
+    uint32_t messages;        /* number of messages whose last packet was sent since the event */
     uint32_t packets;         /* request packets from the event on */
     uint32_t same;            /* number of requests since the event that equal the earlier request
                                * with the same PSN */
@@ -118,8 +118,8 @@ struct roce_req {
                           * captured yet */
     bool late_ack : 1;   /* the latest go-back may be due to a late ACK, and no response was
                           * captured since: see roce_cold_counters.late_acks */
-    bool maybe_reused;   /* the requester went back to a PSN at which the reused QP may begin, and
-                          * has not sent a new PSN since */
+    bool maybe_reused;   /* the requester went back to a PSN at which a new use of the QP may start,
+                          * and has sent no new PSN since */
     uint8_t reuse_kind;  /* enum roce_reuse_kind of the open reuse candidate; NONE if there is
                           * none */
     bool peer_restarted; /* the peer's requester began a new use of the QPs, so this requester is
@@ -151,8 +151,9 @@ struct roce_req {
     uint32_t msg_number;
     uint16_t run_id; /* run id of the newest window entry: struct roce_sent_packet explains runs */
     bool una_known;
-    bool shifted : 1;   /* the requester retransmitted an empty Only packet with the PSN of another
-                         * request (D41), so later requests may have other PSNs than at first */
+    bool shifted : 1;   /* in a go-back, the requester sent an empty Only packet with the PSN of
+                         * another request (known deviation D41), so it may retransmit the later
+                         * requests with other PSNs */
     bool watched : 1;   /* go-backs are watched: see roce_cold_counters.watches */
     bool moved : 1;     /* after `shifted` was set, the requester retransmitted a packet: later
                          * findings about requests and responses are at most WARN */
@@ -242,14 +243,16 @@ struct roce_watch_point {
                          * ACK answers the request */
     bool too_soon;      /* the first response is too early to answer the retransmission */
     uint8_t syndrome;   /* syndrome of the first ACK */
-    bool moved;         /* after the go-back began, an ACK of one of its earlier PSNs was
-                         * captured: the responder had not accepted this PSN yet */
-    uint32_t requests;  /* number of transmissions since the go-back began that a response with this
-                         * PSN may answer */
-    uint32_t after;     /* number of these transmissions from the retransmission of this PSN on */
+    bool moved;         /* since the go-back began, an ACK was captured for a PSN of the go-back
+                         * before this point: at that time the responder had not accepted this point
+                         * yet */
+    uint32_t requests;  /* number of transmissions that a response with this PSN may answer, counted
+                         * since the go-back began */
+    uint32_t after;     /* number of the transmissions in `requests` from the retransmission of
+                         * `psn` on */
     uint32_t responses; /* responses with this PSN since the go-back began */
-    uint32_t groups;    /* number of groups of responses; between two groups is at least half of the
-                         * requester's wait */
+    uint32_t groups;    /* number of groups of responses. Two groups are at least half of the time
+                         * apart that the requester waited before the go-back */
     uint64_t sent;      /* time of the latest transmission of this PSN before the go-back, ns */
     uint64_t latest;    /* time of the latest response, ns */
 };
@@ -267,8 +270,8 @@ struct roce_timeout_watch {
     bool restart;        /* the go-back is counted in roce_read_restarts.missing */
     bool relost;         /* the go-back is counted in roce_timeout_losses.relost */
     bool unanswered;     /* the go-back is counted in roce_timeout_losses.unanswered */
-    /* The last request was sent shortly before the timeout. So the ACK of the first request may be
-     * lost, and the ACK of the last request may be on time. */
+    /* At the timeout, the last request had waited less than half as long as the first one. So the
+     * first ACK of the last request may still be on time, and does not show a spurious timeout. */
     bool filled;
     bool late; /* the first response after the go-back was captured long after the latest request */
     uint8_t point_cnt;
@@ -287,12 +290,14 @@ struct roce_late_acks {
         uint32_t frame;      /* first frame of the latest of these go-backs */
         uint64_t sent, time; /* time of the request, and of this frame, ns */
         uint64_t wait;       /* time for which the requester had sent nothing, ns */
-        /* State before the latest of these go-backs. packets, bytes: counters of timeouts before
-         * it; stalled_ns, waited_ns: its shares in these counters */
+        /* packets, bytes: values of the counters of retransmissions by timeout when the latest of
+         * these go-backs began. stalled_ns, waited_ns: times that this go-back added to these
+         * counters */
         struct roce_retx_summary before;
     } now;
     uint32_t cnt;                 /* number of go-backs whose ACK came late */
-    struct roce_retx_summary sum; /* sum of the go-backs that are still counted as timeouts */
+    struct roce_retx_summary sum; /* sum over the go-backs in `cnt` that are still counted as
+                                   * timeouts, not as spurious timeouts */
 };
 
 /* ERROR findings that are deferred until a possible QP reuse is decided. */
@@ -320,11 +325,12 @@ struct roce_cold_counters {
      * request. */
     uint64_t missing_read_psns, unseen_read_psns;
     uint64_t out_of_order, copies, duplicates;
-    /* Time from a request to its copy, ns: that of the first copy, and number of further copies
-     * with about the same time. */
+    /* copy_ns: time from the first copied request to its copy, ns. copies_timed: number of copies
+     * whose time was measured. copies_alike: number of these copies whose time is about copy_ns. */
     uint64_t copy_ns;
     uint32_t copies_alike, copies_timed;
-    bool response_twice;    /* an ACK was captured twice, to a request that was captured once */
+    bool response_twice;    /* an ACK was captured twice, although its request was captured only
+                             * once */
     uint64_t naks_for_late; /* see naks_for_late of struct roce_endpoint_summary */
     uint32_t late_psn[ROCE_LATE_PSNS]; /* PSNs of the latest out-of-order packets, each plus 1; 0:
                                         * unused element */
@@ -332,9 +338,9 @@ struct roce_cold_counters {
     uint64_t psn_naks, rnr_naks, rnr_paged, fatal_naks, late_responses;
     struct roce_read_gap read_gap[ROCE_READ_GAPS];
     uint32_t read_gap_next;
-    /* PSNs from read_old to read_old_end - 1: their READ responses may have been missing, but no
-     * roce_read_gap records them. It was overwritten, or the PSNs precede the first captured
-     * response. */
+    /* Range of PSNs, from read_old to read_old_end - 1, whose READ responses may be missing
+     * although no roce_read_gap records them: the record was overwritten, or the PSNs precede the
+     * first captured response. */
     uint32_t read_old, read_old_end;
     /* true: the latest READ response has an older PSN than the one before it, because the READ was
      * restarted. read_back is then the value of roce_rsp.read_nxt before this response. */
@@ -350,9 +356,9 @@ struct roce_cold_counters {
     uint64_t response_gaps, missing_responses, repeated_responses, repeated_response_bytes;
     uint64_t lost_messages;
     uint64_t bad_icrc, malformed;
-    /* Requests with a wrong ICRC since the latest correct request: bad_time, bad_last_time,
-     * bad_first and bad_last are times and frames of the first and the last one; bad_psn and
-     * bad_tries are their PSN and number. */
+    /* First request with a wrong ICRC since the latest correct request: bad_psn is its PSN,
+     * bad_time and bad_first are its time and frame. bad_tries is the number of its transmissions
+     * with a wrong ICRC; bad_last_time and bad_last are time and frame of the last of them. */
     uint64_t bad_time, bad_last_time;
     uint32_t migreq_frame; /* frame and time of the packet that set roce_endpoint.migreq_0 */
     uint64_t migreq_time;
@@ -400,7 +406,7 @@ struct roce_cold_counters {
     uint64_t ce_unanswered;         /* see roce_endpoint_summary.ce_unanswered */
     uint64_t ce_data, ce_data_time; /* CE-marked packets with payload, each of which calls for a
                                      * CNP, and time of the first, ns */
-    uint32_t ce_data_frame;         /* frame of the first */
+    uint32_t ce_data_frame;         /* frame of the first packet in ce_data */
     uint64_t ce_time;
     uint64_t cnp_time; /* time of the latest CNP that the endpoint sent, ns */
     uint32_t ce_frame; /* frame of the latest CE-marked packet that no CNP has answered */

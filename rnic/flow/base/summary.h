@@ -119,7 +119,8 @@ struct roce_retx_summary {
 };
 
 /* Go-backs into the middle of a READ: the requester accepted all responses before some PSN, and
- * requests the READ again from this PSN. In read_gap_restarts also go-backs to an atomic. */
+ * requests the READ again from this PSN. The member read_gap_restarts of struct
+ * roce_endpoint_summary also counts go-backs to an atomic. */
 struct roce_read_restarts {
     uint64_t captured; /* number of go-backs to the PSN of a captured response: this response was
                         * lost behind the capture point */
@@ -133,7 +134,7 @@ struct roce_read_restarts {
 /* Timeouts of a requester, by what the capture shows about the loss before them. A timeout counts
  * at most once, and not if it is counted in roce_read_restarts or `unheeded_naks`. */
 struct roce_timeout_losses {
-    uint64_t acked;       /* a response that acknowledges the PSN was captured */
+    uint64_t acked;       /* number of timeouts whose PSN a captured response had acknowledged */
     uint64_t missing;     /* number of timeouts whose PSN was captured only as a retransmission,
                            * although later PSNs were captured before */
     uint64_t relost;      /* number of timeouts whose PSN was retransmitted for a sequence NAK
@@ -195,21 +196,24 @@ struct roce_cnp_summary {
 /* Remote memory that a side accessed with one R_Key. */
 struct roce_region {
     uint32_t rkey;
-    uint32_t invalidated_frame; /* frame of the latest SEND with Invalidate of this side for the
-                                 * R_Key, after a request with it; 0 if none */
+    uint32_t invalidated_frame; /* frame of the latest SEND with Invalidate for the R_Key that this
+                                 * side sent after it had used the R_Key; 0 if none */
     uint8_t opers;              /* bit set of enum roce_oper */
     uint64_t va_min, va_end;    /* lowest address accessed, and one past the highest */
     uint64_t requests, bytes_written, bytes_read;
 };
 
-/* The request of the endpoint that a fatal NAK refused, as the packets show it. */
+/* What the capture shows about the request of an endpoint that a fatal NAK refused. */
 struct roce_refusal {
-    uint32_t last_frame; /* frame of the last further NAK for it; if roce_conn_facts.end_repeats is
-                          * not 0, of the last retransmission after the NAK; 0 if none */
+    uint32_t last_frame; /* frame of the last retransmission after the fatal NAK, if there is one
+                          * (roce_conn_facts.end_repeats > 0), or else of the last repetition of the
+                          * NAK; 0 if none */
     uint32_t key_worked_frame; /* frame of the latest executed request with the R_Key that a NAK
                                 * "remote access error" refused; 0 if none */
-    uint32_t key_invalidated_frame; /* frame of the latest SEND with Invalidate for it; 0 if none */
-    uint8_t again;                  /* number of further NAKs for the request, at most 255 */
+    uint32_t key_invalidated_frame; /* frame of the latest SEND with Invalidate for the R_Key of the
+                                     * refused request; 0 if none */
+    uint8_t again;                  /* number of repetitions of the fatal NAK for the request, at
+                                     * most 255 */
     bool key_same; /* the request in key_worked_frame had the operation of the refused request, and
                     * its addresses include those of the refused request */
 };
@@ -248,7 +252,7 @@ struct roce_endpoint_summary {
                               * the same PSN or a later one: the NAK was lost behind the capture
                               * point, or the endpoint ignored it */
     uint64_t unseen_acked;   /* number of PSNs of requests that the peer acknowledged but that were
-                              * not   captured */
+                              * not captured */
     uint64_t unseen_packets; /* number of packets in unseen_acked; a READ request with captured
                               * responses counts once */
     uint64_t out_of_order, copies, duplicates;
@@ -289,10 +293,11 @@ struct roce_endpoint_summary {
     struct roce_spread response_waits; /* times of at least 10 ms in which the endpoint waited for a
                                         * response and no packet of this direction was captured, ns.
                                         * Waits for retransmitted requests are not counted */
-    struct roce_spread credit_waits;   /* times of at least 1 ms from an ACK without credits to an
-                                        * ACK that granted credits, ns. A time counts if the
-                                        * endpoint sent no request that needs a receive WQE between
-                                        * the two, and one shortly after the grant */
+    struct roce_spread credit_waits;   /* times for which the endpoint waited for credits, ns: from
+                                        * an ACK without credits to the next ACK with credits, at
+                                        * least 1 ms. A time counts if the next request that needs a
+                                        * receive WQE follows the second ACK within a quarter of
+                                        * this time */
     uint32_t credits; /* latest credits that the endpoint granted; ROCE_CREDITS_UNLIMITED for "not
                        * valid" */
     uint32_t max_psns_in_flight, max_reads_in_flight;
@@ -336,8 +341,8 @@ struct roce_conn_facts {
     uint8_t qp_uses; /* number of uses of this QP pair */
     uint32_t first_frame, last_frame;
     uint64_t first_time, last_time;
-    /* Times of at least 1 ms without a packet of the connection, each before the next new request
-     * of a side. Counted after the two directions are paired. */
+    /* Silences: times of at least 1 ms without a packet of the connection that end with a new
+     * request. Counted after the two directions are paired. Waits for credits are not counted. */
     struct {
         uint32_t cnt : 31;
         uint32_t side : 1; /* side that sent `frame` */

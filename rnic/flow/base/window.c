@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Returns whether entry `i` ends after `psn`. PSNs wrap, so compares their distances from the PSN
- * of the oldest entry. */
+/* Returns whether entry `i` ends after `psn`. PSNs wrap, so the function compares their distances
+ * from the PSN of the oldest entry. */
 static bool ends_after(const struct roce_window *w, uint32_t i, uint32_t psn)
 {
     const struct roce_sent_packet *e = roce_window_at(w, i);
@@ -71,7 +71,7 @@ void roce_window_drop(struct roce_window *w)
     w->hint -= w->hint > 0;
 }
 
-/* Moves the entries from index `at` on to the next index. There must be room. */
+/* Moves each entry from index `at` on to the next index. The window must not be full. */
 static void move_up(struct roce_window *w, uint32_t at)
 {
     for (uint32_t left = w->cnt - at, n; left > 0; left -= n) {
@@ -85,8 +85,8 @@ static void move_up(struct roce_window *w, uint32_t at)
     }
 }
 
-/* Moves the entries before index `at` to the previous place, and the head with them. There must be
- * room. */
+/* Moves each entry before index `at`, and the head, back by one element of the ring. The window
+ * must not be full. */
 static void move_down(struct roce_window *w, uint32_t at)
 {
     for (uint32_t moved = 0, n; moved < at; moved += n) {

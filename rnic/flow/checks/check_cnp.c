@@ -31,8 +31,9 @@ static void check_form(struct roce_ctx *ctx)
         }
 }
 
-/* Devices limit the rate of CNPs. If the QPs of a port share the limit, a QP may have to wait for
- * many intervals of 50 us (R219). */
+/* Missing CNPs are reported only if the endpoint sent at least CE_MIN CE-marked packets with
+ * payload, and the capture ends at least CE_MIN_NS (ns) after the first of them. A CNP may be late
+ * because devices limit the rate of CNPs of all QPs of a port (R219). */
 #define CE_MIN    2u
 #define CE_MIN_NS UINT64_C(1000000)
 

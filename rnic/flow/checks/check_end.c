@@ -68,8 +68,8 @@ static void gave_up(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_
 /* the requester counts as silent after this multiple of the advertised wait */
 #define RNR_SILENCE_CNT 10u
 
-/* Returns whether the requester gave up after the latest RNR NAK. It did if it sent nothing until
- * long after the wait that the NAK advertised, and its RNR retry count is unknown or used up. */
+/* Returns whether the requester gave up after the latest RNR NAK: it sent nothing until long after
+ * the wait that the NAK advertised, and its RNR retry count is unknown or used up. */
 static bool is_rnr_exhausted(const struct roce_ctx *ctx, const struct roce_rsp *rsp)
 {
     const struct roce_req *req = &ctx->sender->req;
@@ -106,8 +106,8 @@ static bool is_retry_exhausted(const struct roce_ctx *ctx, unsigned retries, uin
 }
 
 /* Records that no response of the peer was captured and that the requester only retransmitted a
- * request. If it had sent a new request after the retransmissions, there must have been responses
- * that were not captured. */
+ * request. Does nothing if the requester sent a new request after the retransmissions: then there
+ * were responses, but they were not captured. */
 static void end_unanswered(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     struct roce_req *req = &side->req;

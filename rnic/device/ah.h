@@ -11,8 +11,8 @@
 struct rnic_ah {
     struct rnic_pd *pd;
     struct rnic_list link; /* link in the device's list rnic.ahs */
-    struct rnic_av av;     /* address vector with the defaults filled in; UDP source port 0: derived
-                            * from the destination QPN of each datagram */
+    struct rnic_av av;     /* address vector with the defaults filled in; if udp_sport is 0, the
+                            * port is derived from the destination QPN of each datagram */
     struct roce_header_template env;
     bool multicast;
 };

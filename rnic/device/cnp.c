@@ -76,7 +76,7 @@ void rnic_cnp_marked(struct rnic_qp *qp, const struct roce_pkt *pkt, rnic_time n
     struct rnic_cc *cc = qp->cc;
 
     if (pkt->op->kind == ROCE_KIND_ACK || pkt->op->kind == ROCE_KIND_ATOMIC_ACK)
-        return; /* a marked acknowledgement does not cause a CNP (R220) */
+        return; /* an acknowledgement marked CE does not cause a CNP (R220) */
     rnic->counters.np_ecn_marked_roce_packets++;
     if (!ecn->np || !rnic_list_empty(&cc->owed))
         return;

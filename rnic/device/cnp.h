@@ -32,7 +32,8 @@ struct rnic_cc {
 
 /* Returns true if the device is a notification point or a reaction point. */
 bool rnic_ecn_on(const struct rnic_ecn *ecn);
-/* Returns true if the parameters of the enabled points are in range. */
+/* Returns true if the parameters of the enabled notification point and reaction point are in
+ * range. */
 bool rnic_ecn_valid(const struct rnic_ecn *ecn);
 
 /* Allocates the congestion state of a new QP, which does not delay packets yet. Returns false if

@@ -10,8 +10,9 @@ void rnic_delayed_ack_init(struct rnic_delayed_ack *delayed)
 }
 
 /* Returns true if an ACK is the only packet that the QP has to send, and the delay is safe. A delay
- * longer than the peer's ACK timeout would cause a retransmission. The device does not know this
- * timeout, but it is probably the QP's own, which must be at least 16 times the longest delay. */
+ * longer than the peer's ACK timeout would cause a retransmission. The device does not know the
+ * peer's timeout. It is probably equal to the timeout of this QP, which must be at least 16 times
+ * the longest delay. */
 static bool has_only_ack(struct rnic_qp *qp)
 {
     return rnic_response_queue_is_ack(&qp->resp.responses) && !rnic_requester_ready(&qp->req) &&

@@ -26,9 +26,9 @@ struct rnic_delayed_ack {
 
 void rnic_delayed_ack_init(struct rnic_delayed_ack *delayed);
 
-/* Delays the ACK of a QP that has only an ACK to send, if the delay is safe. The QP must be in no
- * list of ready or delayed QPs. Returns true if the ACK is now delayed, false if the QP must send
- * now. */
+/* Delays the ACK of a QP if the QP has only an ACK to send and its ACK timeout is long enough
+ * (RNIC_ACK_HOLD_NS). The QP must be in no list of ready or delayed QPs. Returns true if the ACK is
+ * now delayed, false if the QP must send now. */
 bool rnic_delayed_ack_take(struct rnic_delayed_ack *delayed, struct rnic_qp *qp);
 
 /* Ends the delay if the QP now has more than an ACK to send. */

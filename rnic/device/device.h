@@ -50,7 +50,7 @@ struct rnic {
     uint32_t cq_cnt;
     uint32_t xrcd_cnt;
     struct rnic_timers timers;
-    struct rnic_list armed; /* QPs whose ACK timer was started since rnic_sent() */
+    struct rnic_list armed; /* QPs whose ACK timer was started after the last call of rnic_sent() */
     rnic_step_fn *step_fn;  /* callback for each step of a send request (rnic_watch), or NULL */
     void *step_user;
     rnic_time now;         /* latest time that a caller passed, ns */

@@ -29,9 +29,9 @@ static enum rnic_mem check(const struct rnic_grant *grant, const struct rnic_pd 
     return RNIC_MEM_OK;
 }
 
-/* Returns true if the memory is still mapped in the process. Returns true for a range of more than
- * two pages, which only a READ request has: each response packet of the READ is checked when it is
- * sent. */
+/* Returns true if the process still maps the memory. A range of more than two pages is not checked
+ * here: only a READ request has such a range, and each response packet of the READ is checked when
+ * it is sent. */
 static bool there(const struct rnic *rnic, const uint8_t *addr, uint64_t len, unsigned access)
 {
     const unsigned writes =
@@ -50,7 +50,8 @@ enum rnic_mem rnic_key_translate(const struct rnic_pd *pd, const struct rnic_qp 
     if (mem != RNIC_MEM_OK)
         return mem;
     if (RNIC_FAULT(ACCESS_RANGE) && len <= grant->len)
-        va = grant->iova; /* fault injection: access to other bytes of this process */
+        va = grant->iova; /* injected fault: access the start of the region instead of the requested
+                           * range */
     /* Compare by subtraction, because a sum could exceed 2^64 (R084). */
     if (va < grant->iova || va - grant->iova > grant->len || len > grant->len - (va - grant->iova))
         return RNIC_MEM_RANGE;

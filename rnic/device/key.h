@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Memory keys: the bytes, addresses, users and operations that an L_Key or R_Key grants. A key
- * belongs to a region or a window. Both have a grant, and packets are checked only against the
- * grant.
+ * Memory keys (L_Key, R_Key). A key belongs to a region or a window. The grant of the region or
+ * window contains the memory, its address, the PD or QP that may use the key, and the access
+ * rights. Packets are checked only against the grant.
  *
  * A region has one 32-bit key. A window owns the 256 keys that share a 24-bit prefix. One of these
  * keys is valid at a time; the consumer chooses its low 8 bits (R212). Therefore the device finds a
@@ -16,8 +16,8 @@
 
 #define RNIC_KEY_TAG 0xFFu /* low bits of a window's key, which the consumer chooses */
 
-/* Local read access of the process's own QPs; extends enum rnic_access. Every region grants it. A
- * window does not, because a window's key is not an L_Key. */
+/* Right of the local QPs to read the memory; an additional bit of enum rnic_access. Every region
+ * grants this right. A window does not, because the key of a window is not an L_Key. */
 #define RNIC_GRANT_LOCAL_READ (1u << 30)
 
 struct rnic_grant {

@@ -68,9 +68,10 @@ void rnic_map_del(struct rnic_map *map, uint64_t key)
     while (map->slot[hole].key != key || !map->slot[hole].value)
         hole = (hole + 1) & mask;
     map->cnt--;
-    /* A lookup stops at the first empty slot, so an entry after the hole must not become
-     * unreachable. Each later entry of the same run of used slots moves into the hole, unless its
-     * home slot is after the hole. Its old slot is then the next hole. */
+    /* The removed entry leaves an empty slot, the hole. A lookup stops at the first empty slot, so
+     * the entries after the hole would not be found. Therefore each later entry of the same run of
+     * used slots moves into the hole, unless its home slot is after the hole. The slot that the
+     * entry leaves is then the next hole. */
     for (uint32_t i = (hole + 1) & mask; map->slot[i].value; i = (i + 1) & mask) {
         uint32_t home = rnic_map_home(map, map->slot[i].key);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Hash map from a number to an object: QPs by QPN, regions by key, objects of a program by the
- * address of the device's object. It uses open addressing and is at most two thirds full, so the
- * cost of a lookup does not depend on the number of objects. A peer chooses the keys that are
+ * Hash map from a number to an object: QPs by QPN, regions by key, an object of the verbs library
+ * by the address of the device's object. It uses open addressing and is at most two thirds full, so
+ * the cost of a lookup does not depend on the number of objects. A peer chooses the keys that are
  * looked up, but not the keys that are stored, so it cannot cause collisions.
  */
 #ifndef RNIC_MAP_H

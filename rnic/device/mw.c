@@ -98,8 +98,8 @@ void rnic_mw_posted(const struct rnic_mw_bind *bind)
         bind->mw->rkey = bind->rkey;
 }
 
-/* Checks whether a bind is allowed (C10-72 to C10-75, R211). Like Linux rxe and rdma-core's mlx5,
- * rejects a window on a zero-based region; the specification does not mention this case. */
+/* Checks whether a bind is allowed (C10-72 to C10-75, R211). A window on a zero-based region is
+ * rejected, as by Linux rxe and rdma-core's mlx5; the specification does not mention this case. */
 static bool bind_allowed(const struct rnic_qp *qp, const struct rnic_mw *mw,
                          const struct rnic_mr *mr, const struct rnic_mw_bind *bind)
 {

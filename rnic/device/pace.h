@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Pacing: QPs whose packets congestion control delays, in a heap sorted by the time when each may
- * send again. The first QP determines the device's deadline. Acknowledgements and CNPs are never
+ * Pacing: a heap of the QPs whose packets congestion control delays, sorted by the time when each
+ * QP may send again. The earliest time limits rnic_deadline(). Acknowledgements and CNPs are never
  * delayed.
  */
 #ifndef RNIC_PACE_H

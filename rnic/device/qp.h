@@ -2,7 +2,7 @@
 /*
  * Queue pair: state (R183), address vector, and the requester and responder of the transport.
  * Creation is in qp.c, states and attributes in qp_modify.c. Work requests, packets and the
- * device side of transport/transport_ops.h are in qp_io.c.
+ * callbacks of the transport (transport/transport_ops.h) are in qp_io.c.
  */
 #ifndef RNIC_QP_H
 #define RNIC_QP_H
@@ -76,9 +76,10 @@ struct rnic_qp {
 };
 
 /*
- * Prefetches the cache lines of a QP that a packet needs: those of the requester for a response,
- * those of the responder for a request. With many QPs, these lines are not in a cache. Fetching all
- * of them at once takes little longer than fetching one (tests/bench/bench_transport).
+ * Prefetches the cache lines of a QP: rnic_qp_prefetch_requester() those that a response or a send
+ * request needs, rnic_qp_prefetch_responder() those that a request packet needs. With many QPs,
+ * these lines are not in a cache. Fetching all of them at once takes little longer than fetching
+ * one (tests/bench/bench_transport).
  */
 static inline void rnic_qp_prefetch_lines(const void *from, const void *to)
 {

@@ -26,7 +26,7 @@ static void queue_if_ready(struct rnic_qp *qp)
         rnic_list_add(&rnic->ready, &qp->ready);
 }
 
-/* Sets the timer of the QP as its requester demands. */
+/* Sets the QP's timer to the end of the ACK timeout or RNR wait of its requester. */
 static void set_timer(struct rnic_qp *qp)
 {
     struct rnic *rnic = qp->pd->rnic;
@@ -38,7 +38,7 @@ static void set_timer(struct rnic_qp *qp)
     rnic_timer_set(&rnic->timers, &qp->timer, retry->wait, retry->wait_code, retry->deadline);
 }
 
-/* Updates the device after a change of the requester. */
+/* Updates the QP's timer and the device's lists of QPs after a change of the requester. */
 static void settle_requester(struct rnic_qp *qp)
 {
     struct rnic *rnic = qp->pd->rnic;
@@ -76,9 +76,9 @@ void rnic_qp_settle(struct rnic_qp *qp)
     settle_requester(qp);
 }
 
-/* Updates the device after a change of the responder only. Unless the responder failed or used an
- * SRQ, the only possible change is a new response to send. The function then does not access the
- * requester's members, which are not in a cache if there are many QPs. */
+/* Updates the device's lists of QPs after a change of the responder only. Unless the responder
+ * failed or used an SRQ, the only possible change is a new response to send. The function then does
+ * not access the requester's members, which are not in a cache if there are many QPs. */
 static void settle_responder(struct rnic_qp *qp, enum rnic_qp_state before)
 {
     if (qp->state != before || qp->cq_lost || srq_of(qp))
@@ -157,8 +157,8 @@ int rnic_post_send_check(const struct rnic_qp *qp, const struct rnic_send_wr *wr
 int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *wr)
 {
     enum rnic_sq_post posted;
-    struct rnic_send_wr bind; /* copy of the request with the members of a bind that the transport
-                               * needs */
+    struct rnic_send_wr bind; /* copy of a bind request, with the keys of the window and of the
+                               * region */
     int error;
 
     rnic_qp_prefetch_requester(qp);
@@ -212,8 +212,8 @@ static void input_request(struct rnic_qp *qp, const struct roce_pkt *pkt)
 {
     enum rnic_qp_state state = qp->state;
 
-    if (qp->ack_delayed) /* A later ACK replaces the delayed one, and again one WRITE may be sent
-                          * before this ACK. */
+    if (qp->ack_delayed) /* A later ACK replaces the delayed one. One WRITE may be sent before this
+                          * later ACK too. */
         qp->passed = false;
     if (qp->service->svc == ROCE_SVC_UC)
         rnic_uc_input(&qp->resp, pkt);

@@ -178,15 +178,17 @@ void rnic_input_without_icrc(struct rnic *rnic, const uint8_t *frame, size_t len
 size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now);
 
 /*
- * Starts the ACK timers again that were started since the last call: by a request of rnic_output(),
- * or by a response. A caller on a real network calls it when the frames have left, because a timer
- * must not expire before its timeout (9.7.6.1.3). A caller whose frames leave at the `now` of
- * rnic_output() does not need it. Has no effect if rnic_timers_started() is false.
+ * Restarts the ACK timers that were started since the last call of rnic_sent(). A request that
+ * rnic_output() returns and a received response start the timer of their QP. A caller on a real
+ * network calls it when the frames have left, because a timer must not expire before its timeout
+ * (9.7.6.1.3). A caller whose frames leave at the `now` of rnic_output() does not need it. Has no
+ * effect if rnic_timers_started() is false.
  */
 void rnic_sent(struct rnic *rnic, rnic_time now);
 bool rnic_timers_started(const struct rnic *rnic);
 
-/* Returns whether rnic_output() may have a frame at the time passed to the latest call. */
+/* Returns true if rnic_output() may have a frame to send at the latest `now` that a caller
+ * passed. */
 bool rnic_output_ready(const struct rnic *rnic);
 
 /* Maximum delay of an ACK, ns. A QP delays ACKs only if its own ACK timeout is at least 16 times

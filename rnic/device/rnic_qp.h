@@ -50,8 +50,9 @@ void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only);
  * Moderates the notifications of a CQ. A requested notification is raised when `cnt` completions
  * that it reports have been added since the request, or `period` ns after the first of them. With
  * `cnt` 0 or 1 or `period` 0, each notification is raised at its first completion, as in a new CQ.
- * A delayed notification follows the new values, counted from its first completion. Returns
- * RNIC_ERR_NOMEM if out of memory. The specification has no moderation: this is ibv_modify_cq(3).
+ * The new values also apply to a notification that is delayed at the time of the call; its delay
+ * began at its first completion. Returns RNIC_ERR_NOMEM if out of memory. The specification has no
+ * moderation: this is ibv_modify_cq(3).
  */
 int rnic_cq_moderate(struct rnic_cq *cq, uint32_t cnt, rnic_time period);
 
@@ -82,9 +83,9 @@ struct rnic_srq_init {
  * cq is set, or if one belongs to another device. */
 int rnic_srq_new(struct rnic_pd *pd, const struct rnic_srq_init *init, struct rnic_srq **out);
 
-/* Destroys an SRQ and drops its WQEs. If a message to an XRC SRQ is incomplete then, its later
- * packets are rejected. Returns RNIC_ERR_BUSY while a QP that was created with the SRQ exists.
- * Accepts NULL. */
+/* Destroys an SRQ and drops its WQEs. If an incomplete message uses a WQE of an XRC SRQ at that
+ * time, the later packets of the message are rejected. Returns RNIC_ERR_BUSY while a QP that was
+ * created with the SRQ exists. Accepts NULL. */
 int rnic_srq_del(struct rnic_srq *srq);
 
 /* Changes the SRQ attributes whose pointers are not NULL. Returns RNIC_ERR_INVALID for a max_wr
@@ -177,13 +178,14 @@ struct rnic_av {
     uint16_t vlan;      /* VLAN id, 0..4095 */
 };
 
-/* Attributes of a QP. A state before a colon is the state in whose transition rnic_qp_modify() uses
- * the member. */
+/* Attributes of a QP. The state before a colon is the target state in whose transition
+ * rnic_qp_modify() uses the member. */
 struct rnic_qp_attr {
     enum rnic_qp_state state;
-    enum rnic_qp_state
-        cur_state;              /* with the mask bit: state that the user expects the QP to be in */
-    bool en_sqd_async_notify;   /* SQD, with the mask bit: raise RNIC_EVENT_SQ_DRAINED */
+    enum rnic_qp_state cur_state; /* state that the user expects the QP to be in; used if its mask
+                                   * bit is set */
+    bool en_sqd_async_notify;   /* SQD: raise RNIC_EVENT_SQ_DRAINED when the send queue is drained;
+                                 * used if its mask bit is set */
     bool sq_draining;           /* output of rnic_qp_query(): the QP is in SQD and messages are
                                  * still in progress */
     uint8_t port_num;           /* port number, must be 1; used if its mask bit is set */
@@ -372,7 +374,8 @@ bool rnic_mcast_of(const struct rnic_qp *qp, uint8_t gid[16]);
 enum rnic_steer_kind {
     RNIC_STEER_NORMAL = 0,      /* frames that match all its specs */
     RNIC_STEER_ALL_DEFAULT = 1, /* frames that no other flow chooses, except RoCEv2 packets */
-    /* Multicast frames that no other flow chooses; chosen before ALL_DEFAULT. */
+    /* Multicast frames that no NORMAL flow chooses; such a frame is not passed to ALL_DEFAULT
+     * flows. */
     RNIC_STEER_MC_DEFAULT = 2,
     RNIC_STEER_SNIFFER = 3, /* copies of all frames */
 };
@@ -399,7 +402,7 @@ struct rnic_steer_spec {
 
 struct rnic_steer_attr {
     enum rnic_steer_kind kind;
-    uint16_t priority; /* NORMAL: of all matching flows, those with the lowest number receive */
+    uint16_t priority; /* NORMAL: the matching flows with the lowest number receive the frame */
     unsigned spec_cnt; /* 0..RNIC_STEER_SPECS; 0 except for NORMAL */
     struct rnic_steer_spec spec[RNIC_STEER_SPECS];
 };

@@ -38,8 +38,8 @@ struct impair_port {
     struct rnic_port *behind;
     struct impair_rules rules;
     struct lane out, in;
-    unsigned copies_max; /* most copies that the rules can make of one frame, including the frame
-                          * itself */
+    unsigned copies_max; /* maximum number of copies of one frame that the rules can make, including
+                          * the frame itself */
     bool impairs_in;     /* some rule applies to received frames */
     struct queued_frame *unused;
     struct rnic_port_stats stats;
@@ -162,7 +162,8 @@ static void impair_frame(struct impair_port *port, struct lane *lane,
 
 /* ---- functions of the port ------------------------------------------------------------------- */
 
-/* Sends the due frames until all are sent or the send queue of the port behind is full. */
+/* Sends the due frames until all are sent or the send queue of the next port, port->behind, is
+ * full. */
 static void send_due(struct impair_port *port)
 {
     struct lane *lane = &port->out;
@@ -347,8 +348,8 @@ void rnic_impair_port_count(struct rnic_port *front, const char *path)
 
     if (tally_open(&port->tally, path) != 0)
         return;
-    /* The port uses only the mapping of the tally. It closes the descriptor, because the program
-     * may close all descriptors anyway. */
+    /* The port uses only the mapping of the tally (counters shared with rnic-run). It closes the
+     * descriptor now, because the program may close all its descriptors anyway. */
     close(port->tally.fd);
     port->tally.fd = -1;
 }

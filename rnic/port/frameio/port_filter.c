@@ -46,8 +46,9 @@ char *rnic_port_pcap_expression(const struct rnic_port_filter *filter, const uin
 
         snprintf(own, sizeof(own), "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3],
                  mac[4], mac[5]);
-        /* Multicast on the loopback passes only if its source is this interface. A group belongs to
-         * one interface, while the loopback carries the frames of all interfaces. */
+        /* Multicast frames on the loopback pass only if their source MAC address is that of this
+         * interface. A group belongs to one interface, but the loopback carries the frames of all
+         * interfaces. */
         fprintf(out, "(ether dst %s or (ether multicast and ether src %s)) and (", own, own);
     }
     for (unsigned i = 0; i < sizeof(encaps) / sizeof(encaps[0]); i++) {

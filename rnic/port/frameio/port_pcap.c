@@ -215,8 +215,8 @@ static int pcap_port_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *f
 
     if (self->side[LINK].dead || self->side[HOST].dead)
         reopen(self, now);
-    if (now <= self->both_at || /* the clock of a caller may stand still: do not read the other
-                                 * socket again */
+    if (now <= self->both_at || /* the caller's clock may stand still: then read the other socket at
+                                 * each call */
         now - self->both_at > (taken > 0 ? OTHER_BUSY_NS : OTHER_IDLE_NS) ||
         self->side[self->busy].dead) {
         int more = read_socket(self, other, max, fn, user);
@@ -518,8 +518,8 @@ static int snaplen_of(uint32_t mtu)
     return mtu < ROCE_FRAME_MAX - 22 ? (int)mtu + 22 : ROCE_FRAME_MAX;
 }
 
-/* Lets the next call that receives open the handles again if the frames of the link have become
- * longer than the slots of the ring. */
+/* Makes the next call of pcap_port_recv() reopen the handles if `mtu` allows frames that are longer
+ * than the slots of the receive ring. */
 static void widen_snaplen(struct pcap_port *self, uint32_t mtu)
 {
     if (snaplen_of(mtu) <= self->snaplen)

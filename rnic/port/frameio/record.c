@@ -22,12 +22,12 @@
 
 #define BUFFER (1024u * 1024)
 
-/* Time between two checks, ns: whether rnic-run still exists, and whether it has read enough of the
- * recording. */
+/* Intervals, ns. ALIVE_NS: between two checks whether rnic-run still exists; ROOM_NS: between two
+ * checks whether rnic-run has read enough of the recording. */
 #define ALIVE_NS UINT64_C(100000000)
 #define ROOM_NS  UINT64_C(1000000)
 
-#define MAD_HEADERS_MAX 100u /* upper limit of all bytes of a frame around a MAD */
+#define MAD_HEADERS_MAX 100u /* maximum length of a frame without its MAD, bytes */
 
 #define CLOCK_NOISE_NS 20000u /* largest error of rnic_utc_offset(), ns */
 

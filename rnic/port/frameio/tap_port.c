@@ -20,8 +20,8 @@ struct tap_port {
 
 static const struct rnic_port_ops tap_ops;
 
-/* Copies the frames to the interface, then sends them through the port behind. In this order, the
- * copy of an answer does not precede the copy of its request. */
+/* Copies the frames to the interface before the next port, tap->behind, sends them. So the copy of
+ * a request precedes the copy of its response. */
 static unsigned tap_send(struct rnic_port *front, struct rnic_frame *frames, unsigned cnt,
                          uint64_t now)
 {

@@ -2,8 +2,8 @@
 /*
  * Tap port: a port in front of another one that also sends a copy of each sent frame on a network
  * interface, for tcpdump and Wireshark. Each process copies only the frames that it sends, so a
- * frame between two local processes appears once. A frame that the interface does not accept at
- * once is missing there, and is counted. Used by port/live/attach.c.
+ * frame between two local processes appears once. If the interface does not accept a copy at once,
+ * the copy is dropped and counted (tap_errors). Used by port/live/attach.c.
  */
 #ifndef PORT_FRAMEIO_TAP_PORT_H
 #define PORT_FRAMEIO_TAP_PORT_H

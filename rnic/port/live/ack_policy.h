@@ -31,10 +31,12 @@
 /* Longest expected time until a polling program answers a request, ns: another thread may run on
  * the program's CPU for 10 to 20 us. */
 #define ACK_POLLER_ANSWERS_NS 30000u
-#define ACK_NEXT_NS           12000u /* longest time between two requests of one stream, ns */
-#define ACK_TURNS_MAX                                                                              \
-    32u /* longest delay of an ACK, in batches; a batch is all frames that are received at once */
-#define ACK_POLL_LATE_NS 50000u /* longest time between two polls of a polling program, ns */
+/* maximum wait for the peer's next request, counted from the previous request, ns */
+#define ACK_NEXT_NS 12000u
+/* longest delay of an ACK, in batches; a batch is all frames that are received at once */
+#define ACK_TURNS_MAX 32u
+/* maximum time from the end of a wait to the next poll of a program that polls often enough, ns */
+#define ACK_POLL_LATE_NS 50000u
 
 struct backoff {
     unsigned failures; /* number of consecutive waits that saved nothing; not counted beyond a

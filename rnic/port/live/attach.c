@@ -232,8 +232,8 @@ static void fill_seeds(struct rnic_live *live)
     rnic_entropy_init(&live->entropy, ~live->attr.seed, live->unpredictable);
 }
 
-/* Mixes the number of the first QPN block into the seed. Each process has another block, so
- * processes started with one seed have different keys and impairments. */
+/* Mixes the number of the first QPN block into the seed. Each process has a different block, so
+ * processes that were started with the same seed have different keys and impairments. */
 static void mix_block(struct rnic_live *live)
 {
     uint32_t number = live->qpns.whole ? 0 : live->qpns.block[0].number;

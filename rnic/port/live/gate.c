@@ -27,8 +27,8 @@
 /* number of successive polls without work that shut the gate after the program requested a
  * completion event */
 #define VAIN_POLLS_ARMED 64u
-/* The same number for shared memory. It is higher, because a poll makes no system call and takes a
- * tenth of the time. */
+/* VAIN_POLLS_ARMED for shared memory. The number is higher, because a poll of shared memory makes
+ * no system call and takes a tenth of the time. */
 #define VAIN_POLLS_ARMED_SHM 1024u
 #define UNPOLLED_MAX         8u
 
@@ -70,8 +70,8 @@ static const struct pollfd *find_fd(const struct pollfd list[RNIC_PORT_FDS], int
     return NULL;
 }
 
-/* Makes the epoll set contain the descriptors `wants`. A descriptor may move to another index, if
- * the port has lost the one before it. */
+/* Makes the epoll set contain the descriptors `wants`. If the port has closed a descriptor, the
+ * later descriptors have moved to other indices. */
 static void change_set(struct poll_gate *gate, const struct pollfd wants[RNIC_PORT_FDS])
 {
     struct epoll_event event = {.data = {.u32 = FOUND_PORT}};
@@ -118,7 +118,7 @@ void live_gate_open(struct rnic_live *live)
     live->gate.open = true; /* the caller runs live_gate_set() before the thread sleeps */
 }
 
-/* Returns the number of polls that shut the gate. */
+/* Returns the number of polls by the program after which the gate is shut. */
 static unsigned polls_max(const struct rnic_live *live)
 {
     const struct poll_gate *gate = &live->gate;

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "port/live/live_impl.h"
 
-/* time after which the poll thread repeats a request that failed, ns */
+/* time after which the poll thread repeats a failed query of the interface's state, ns */
 #define AGAIN_NS 1000000000u
 
 /* Sets or clears a slot of the device's GID table. */

@@ -107,8 +107,9 @@ void rnic_live_flush(struct rnic_live *live)
     int cancel_state = rnic_cancel_disable();
     int busy;
 
-    /* pthread_mutex_timedlock() would wait for a time of day, which may be set. Before Linux 5.14,
-     * a lock that inherits priorities cannot wait for another clock. */
+    /* pthread_mutex_timedlock() would wait until a time of day, and the time of day may be set
+     * meanwhile. Before Linux 5.14, a lock that inherits priorities cannot wait for another
+     * clock. */
     while ((busy = pthread_mutex_trylock(&live->lock)) != 0 && rnic_live_now() < until)
         nanosleep(&(struct timespec){.tv_nsec = FLUSH_NAP_NS}, NULL);
     if (!busy) {

@@ -173,8 +173,8 @@ int live_spawn(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(
                void *user);
 
 /* Functions of qpn_filter.c. The caller has the lock. */
-int live_filter(struct rnic_live *live); /* Sets the port's filter by QPN blocks and multicast
-                                          * groups. */
+int live_filter(struct rnic_live *live); /* Makes the port's filter pass the frames for this
+                                          * process's QPN blocks and multicast groups. */
 /* Reports the interfaces of this machine to the port. */
 void live_hosts(struct rnic_live *live, const struct rnic_iface *list, size_t cnt);
 void live_answer(struct rnic_live *live); /* Sends a description of this process to another process
@@ -186,7 +186,7 @@ void live_groups_leave(struct rnic_live *live);
  * the lock; releases it during the request to the kernel. */
 void live_refresh(struct rnic_live *live);
 
-/* Returns whether the device is still attached at `now` (fds_closed.c). Locked. */
+/* Returns whether the device is still attached at `now` (fds_closed.c). Called with the lock. */
 bool live_is_attached(struct rnic_live *live, uint64_t now);
 
 /* Functions of gate.c. The caller has the lock, except for live_wake(). */
@@ -197,8 +197,8 @@ enum { /* kinds of descriptors in the epoll set; the gate concerns FOUND_PORT on
        FOUND_PORT = 8
 };
 int live_gate_new(struct rnic_live *live);   /* Creates the gate. Returns 0 or a negative errno. */
-void live_gate_set(struct rnic_live *live);  /* Updates the epoll set for the port's descriptors and
-                                              * for `open`. */
+void live_gate_set(struct rnic_live *live);  /* Makes the epoll set match the port's descriptors and
+                                              * poll_gate.open. */
 void live_gate_open(struct rnic_live *live); /* Opens the gate; called by the poll thread. */
 void live_wake(struct rnic_live *live);      /* Wakes the poll thread. */
 void live_polled(struct rnic_live *live, bool moved, uint64_t now); /* Updates the gate after a poll
@@ -229,7 +229,7 @@ uint64_t live_deadline(const struct rnic_live *live); /* Returns the next deadli
                                                        * the port. */
 
 /* Handles an ARP or Neighbour Discovery frame (neigh_input.c). Returns false for any other frame.
- * Locked. */
+ * Called with the lock. */
 bool live_neigh_input(struct rnic_live *live, const struct rnic_frame *frame, uint64_t now);
 /* Sends a frame made by the live device itself, such as an ARP reply. Drops it if the port is full.
  */

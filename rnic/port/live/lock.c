@@ -44,7 +44,8 @@ int live_spawn(pthread_t *thread, const pthread_attr_t *attr, void *(*function)(
     int error;
 
     sigfillset(&all);
-    sigdelset(&all, SIGSEGV); /* the program's rnic_attr.there may need SIGSEGV and SIGBUS */
+    sigdelset(&all, SIGSEGV); /* the program's callback rnic_attr.there may rely on the signals
+                               * SIGSEGV and SIGBUS */
     sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     error = pthread_create(thread, attr, function, user);

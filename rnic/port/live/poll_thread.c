@@ -209,9 +209,8 @@ enum turn {
     TURN_ANSWERED,
 };
 
-/* Called after the poll thread drove the device and handled frames. Reads the clock again: since
- * `now`, when the poll thread began, more time may have passed than the thread stays awake after
- * the last frame. */
+/* Called after the poll thread drove the device and handled frames. Reads the clock again, because
+ * driving may have taken long: counted from `now`, the thread would go back to sleep too early. */
 static void note_moved(struct rnic_live *live, uint64_t now)
 {
     live->thread.moved_at = rnic_live_now();

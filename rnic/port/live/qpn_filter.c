@@ -109,7 +109,7 @@ static struct live_group *find_group(struct rnic_live *live, const uint8_t gid[1
 }
 
 /* Joins the group in the kernel. Joining may fail, for example if the interface has no address of
- * that family. Frames of the group that arrive anyway are received. */
+ * the group's IP version. Frames of the group that arrive anyway are received. */
 static void group_join(struct rnic_live *live, struct live_group *group)
 {
     if (live->wire_port && live->attr.wire == RNIC_WIRE_PCAP)

@@ -42,9 +42,9 @@ struct reader {
     struct received frame[BATCH];
 };
 
-/* Returns whether a frame on the loopback is one of the device's packets. The kernel's own frames
- * there have MAC addresses of zeros. The link socket has seen the multicast frames of this device.
- */
+/* Returns whether a frame on the loopback was sent by or to this device. The kernel's own frames
+ * there have MAC addresses of zeros. Returns false for multicast frames of this device, because the
+ * link socket receives them too. */
 static bool is_ours_on_loopback(const struct reader *reader, const uint8_t *frame)
 {
     if (frame[0] & 1)
@@ -131,7 +131,7 @@ static bool read_batch(struct reader *reader)
     return true;
 }
 
-/* Adds the frames that the kernel dropped because a socket's buffer was full. */
+/* Adds to raw->dropped the frames that the kernel dropped because a socket's buffer was full. */
 static void count_dropped(struct live_raw *raw)
 {
     for (int which = LINK; which < SIDES; which++) {
@@ -157,7 +157,8 @@ static void *run_reader(void *user)
 
         poll(fds, 3, LOOK_MS);
         if (fds[0].revents || !rnic_fd_is_tagged(raw->wake_fd))
-            break; /* rnic_live_raw_stop(), or the program closed the descriptors */
+            break; /* rnic_live_raw_stop() ends this thread, or the program closed the
+                    * descriptors */
         while (read_batch(reader) && poll(fds, 1, 0) == 0)
             continue;
         count_dropped(raw);

@@ -177,8 +177,8 @@ static int is_default(unsigned oif)
     return answer.found;
 }
 
-/* Returns whether `upper` sends through interface `oif`: as the bridge or bond of this port, or as
- * a VLAN interface on it. */
+/* Returns whether `upper` sends through interface `oif`: `upper` is a bridge or bond that has `oif`
+ * as a port, or a VLAN interface on `oif`. */
 static bool sends_through(const struct rnic_iface *upper, unsigned oif,
                           const struct rnic_iface *list, size_t cnt)
 {

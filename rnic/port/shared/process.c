@@ -19,8 +19,8 @@
  * text. */
 #define TEXT_MAX ((off_t)64 << 20)
 
-/* Time within which the processes must answer, ms, and number of processes that are asked at the
- * same time. */
+/* PATIENCE_MS: time within which the processes must answer, ms. ASKED_MAX: maximum number of
+ * processes that are asked at the same time. */
 #define PATIENCE_MS 2000
 #define ASKED_MAX   128u
 
@@ -139,8 +139,8 @@ static char *read_text(int file)
     return text;
 }
 
-/* Returns the text of the first received descriptor and closes all received descriptors; up to two
- * fit. */
+/* Returns the text of the first received descriptor and closes all received descriptors. A message
+ * can contain two descriptors, because its buffer is that large. */
 static char *text_of(const struct cmsghdr *head)
 {
     size_t cnt = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
@@ -181,8 +181,8 @@ static bool is_listed_pid(int pid)
 }
 
 /* Connects to the process without waiting. Returns false if the process has ended or belongs to
- * another user. The user id comes from the kernel, because any user can listen under such a
- * name. */
+ * another user. The user id comes from the kernel (SO_PEERCRED), because a process of any user can
+ * listen under the name. */
 static bool begin_asking(struct asked *asked, const char *name)
 {
     struct sockaddr_un addr;

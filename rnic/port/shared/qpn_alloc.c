@@ -117,7 +117,7 @@ static void bit_flip(uint64_t *bits, uint32_t at)
     bits[at / 64] ^= UINT64_C(1) << (at % 64);
 }
 
-/* Makes the resting QPN that was freed first available again. */
+/* Makes the QPN that was freed first among the resting QPNs (RNIC_QPNS_REST) available again. */
 static void end_rest(struct rnic_block *block)
 {
     uint32_t at = block->rest[block->rest_first];
@@ -129,8 +129,8 @@ static void end_rest(struct rnic_block *block)
     block->free++;
 }
 
-/* Returns a block that still has an available QPN, or NULL if there is none. If all other QPNs are
- * in use, makes a resting QPN available. */
+/* Returns a block that still has an available QPN, or NULL if there is none. If all QPNs are in use
+ * or resting (RNIC_QPNS_REST), makes a resting QPN available. */
 static struct rnic_block *last_resort(struct rnic_qpn_alloc *qpns)
 {
     for (unsigned i = 0; i < qpns->block_cnt; i++)

@@ -27,9 +27,9 @@
  * such as -EADDRINUSE or -ENAMETOOLONG. */
 int rnic_registry_bind(const char *iface, const char *name);
 
-/* Returns whether any process has claimed the name. The kernel answers this without /proc, and the
- * claim is not disturbed. Also returns true if the kernel cannot be asked (EMFILE): without proof
- * that the owner is gone, the name counts as claimed. */
+/* Returns whether any process has claimed the name. Does not read /proc and does not affect the
+ * claim. Also returns true if no socket can be opened (EMFILE): without proof that the owner is
+ * gone, the name counts as claimed. */
 bool rnic_registry_held(const char *iface, const char *name);
 
 /* Finds the user with the most names that begin with `prefix`. Returns the number of that user's

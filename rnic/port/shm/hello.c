@@ -12,7 +12,8 @@
 
 #define MAGIC   0x32484d53u /* "SMH2" in memory */
 #define BACKLOG 512         /* connections that wait until this process accepts them */
-/* messages read at once by shm_hello_drain(): a peer can send more at any time */
+/* maximum number of messages that one call of shm_hello_drain() reads, because a peer can send
+ * messages without end */
 #define DRAIN_MAX 64u
 
 /* A message with one descriptor. Two descriptors fit, because CMSG_SPACE rounds up. */
@@ -66,8 +67,8 @@ int shm_hello_listen(const char *iface, uint32_t block, bool first)
     return fd;
 }
 
-/* Tags a connected socket. Closes it if the process at the other end has another user. Returns `fd`
- * or a negative errno. */
+/* Tags a connected socket as the device's (port/sys/fd_tag.h). Closes the socket if the process at
+ * the other end belongs to another user. Returns `fd` or a negative errno. */
 static int check_peer(int fd)
 {
     if (rnic_fd_tag(fd) < 0)

@@ -70,7 +70,8 @@ static void free_out(struct shm_peers *peers, struct shm_out *out)
     free(out);
 }
 
-/* Creates the ring and sends its file. Returns 0 or a negative errno. */
+/* Creates the memory of the ring `out` and sends its file to the peer. Returns 0 or a negative
+ * errno. */
 static int offer_ring(struct shm_peers *peers, struct shm_out *out)
 {
     struct shm_hello hello = {.block = peers->name_cnt ? peers->name[0].block : 0};
@@ -88,8 +89,8 @@ static int offer_ring(struct shm_peers *peers, struct shm_out *out)
     return error;
 }
 
-/* Connects to the process that has claimed the QPN block `block`. Returns the ring to this process,
- * or NULL. */
+/* Connects to the process that has claimed the QPN block `block`. Returns the ring that this
+ * process writes and that process reads, or NULL. */
 static struct shm_out *connect_peer(struct shm_peers *peers, const struct shm_host *host,
                                     uint32_t block, bool first)
 {

@@ -20,7 +20,8 @@
 #include "port/shm/ring.h"
 #include "port/shm/segment.h"
 
-/* Kinds of sockets in the epoll set; the first member of the structs below. */
+/* Kinds of sockets in the epoll set. The first member of each struct below is the kind of its
+ * socket. */
 enum shm_socket { SHM_LISTENS, SHM_READS, SHM_WRITES };
 
 /* A name of this process. */
@@ -80,13 +81,15 @@ struct shm_peers {
     bool sleeps; /* peers must wake this process after they have written */
 };
 
-/* Returns 0 or a negative errno. On failure nothing is left to close. */
+/* Initializes the peers of a device on interface `iface`; new rings have `ring` bytes. Returns 0 or
+ * a negative errno. On failure nothing is left to close. */
 int shm_peers_init(struct shm_peers *peers, const char *iface, uint32_t ring);
 void shm_peers_close(struct shm_peers *peers);
 /* Closes the descriptors only, in a child of fork(). */
 void shm_peers_drop(struct shm_peers *peers);
 
-/* Identifies the interfaces of this machine: a peer has the MAC address of one of them. */
+/* Copies the names and MAC addresses of this machine's interfaces. The MAC address of a frame's
+ * destination selects the interface whose names are searched for the peer. */
 void shm_peers_hosts(struct shm_peers *peers, const struct rnic_iface *list, size_t cnt);
 
 /* Claims the name of a QPN block. The first block also connects to the other processes. Returns 0

@@ -184,8 +184,8 @@ static int parse(int argc, char **argv, struct options *options, bool *done)
 
 /* ---- finding our files ----------------------------------------------------------------------- */
 
-/* Writes to `path` the path of `below` in the parent of the folder that contains this program.
- * Returns true, or false if the path is too long. */
+/* Writes to `path` the path FOLDER/../`below`, where FOLDER is the folder that contains this
+ * program. Returns true, or false if the path is too long. */
 static bool beside(char *path, const char *below)
 {
     ssize_t len = readlink("/proc/self/exe", path, PATH_MAX - 1);
@@ -296,7 +296,7 @@ static int start(char **program)
 
 static volatile sig_atomic_t child;
 
-/* Passes a signal that another process sent on to the program. Does not pass on a signal that the
+/* Passes on to the program a signal that another process sent. Does not pass on a signal that the
  * kernel sent for a key (Ctrl-C): the program receives that signal from the kernel, too. */
 static void pass_on(int sig, siginfo_t *info, void *context)
 {
@@ -320,8 +320,8 @@ static int run(char **program)
 {
     pid_t self = getpid(), pid = fork();
     if (pid == 0) {
-        /* If rnic-run is killed, end the program, too: without rnic-run, its recording would be
-         * neither judged nor joined. */
+        /* If rnic-run is killed, end the program, too: without rnic-run, the recording would be
+         * neither checked nor joined to one file. */
         prctl(PR_SET_PDEATHSIG, SIGTERM);
         if (getppid() != self)
             _exit(128 + SIGTERM);

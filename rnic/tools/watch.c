@@ -26,7 +26,8 @@
 #define GIVE_BACK (1u << 20) /* bytes of a recording that are read before their space is freed */
 /* while more bytes than this are recorded but not yet judged, the programs wait */
 #define BACKLOG (256u << 20)
-/* maximum number of bytes of frames that wait because a process with an older mark is stopped */
+/* maximum number of bytes of frames that wait in the merge because the latest mark (pcapng_merge.h)
+ * of a stopped process is older than the frames */
 #define WAIT_MAX    (BACKLOG / 2)
 #define READ_BYTES  (256u * 1024)
 #define COMMENT_LEN 512u
@@ -109,8 +110,8 @@ static void write_header(struct watch *watch)
         watch->copy_failed = true;
 }
 
-/* Adds a block to the copy. The first block is a section header; a comment replaces it by one of
- * a fixed length, which end_copy() writes again. */
+/* Adds a block to the copy. The first block is a section header. If the copy has a comment,
+ * write_header() writes a section header of fixed length instead, and end_copy() overwrites it. */
 static void copy_block(struct watch *watch, const uint8_t *block, size_t len)
 {
     if (!watch->begun && *watch->comment)

@@ -131,8 +131,8 @@ static enum rnic_comp_step check_syndrome(struct rnic_requester *req, const stru
     return RNIC_COMP_IGNORE;
 }
 
-/* Acknowledges all requests up to the PSN of the ACK (R064, R138). An ACK beyond a READ or atomic
- * without data is an implied NAK (R139). */
+/* Acknowledges all requests up to the PSN of the ACK (R064, R138). If a READ or atomic before that
+ * PSN has no response yet, the ACK is an implied NAK (R139). */
 static enum rnic_comp_step acknowledge(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     (void)pkt;
@@ -141,7 +141,7 @@ static enum rnic_comp_step acknowledge(struct rnic_requester *req, const struct 
     return complete_before(req, req->response_pos + 1) ? RNIC_COMP_DONE : RNIC_COMP_IMPLIED_NAK;
 }
 
-/* Returns whether the current response answers the oldest WQE. */
+/* Returns whether the current response belongs to the oldest WQE. */
 static bool is_for_head_wqe(const struct rnic_requester *req)
 {
     return req->response_pos >= head_of(req)->pos &&
@@ -256,7 +256,7 @@ static bool restart_pending(const struct rnic_requester *req)
     return req->restarted || req->nxt == req->una || req->retry.wait == RNIC_RETRY_RNR;
 }
 
-/* Goes back to the oldest request, unless that was done or is about to be done, and counts it. */
+/* Goes back to the oldest request and increments *counter. Does nothing if restart_pending(). */
 static enum rnic_comp_step restart(struct rnic_requester *req, uint64_t *counter)
 {
     if (restart_pending(req))

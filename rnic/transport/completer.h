@@ -16,16 +16,17 @@
  * Where the specification allows several behaviours: reserved syndromes, and an AETH with a NAK in
  * a READ response, are ignored (R147; as hfi1 does). The requester goes back to a position only
  * once until the responder acknowledges more or the timer expires (R161). A NAK "sequence error"
- * during an RNR wait is ignored, because Linux rxe sends one with the RNR NAK (rxe-6.1 D8). The
- * response to a retransmitted READ may begin with a First packet or, as rxe sends it, with a Middle
- * packet (D4).
+ * during an RNR wait is ignored, because Linux rxe sends one after the RNR NAK (deviation D8 in
+ * traces/linux-rxe.md). The response to a retransmitted READ may begin with a First packet or, as
+ * rxe sends it, with a Middle packet (deviation D4).
  */
 #ifndef RNIC_COMPLETER_H
 #define RNIC_COMPLETER_H
 
 #include "transport/requester.h"
 
-/* Steps of a valid response by kind, then NAKs, then errors. */
+/* List of the steps: those of a valid response by its kind, then those of NAKs, then those of
+ * errors. */
 #define RNIC_COMP_STEPS(X)                                                                         \
     X(CHECK_PSN, check_psn)                                                                        \
     X(CHECK_SYNDROME, check_syndrome)                                                              \

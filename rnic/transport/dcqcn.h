@@ -76,13 +76,16 @@ struct rnic_dcqcn {
     uint64_t timer_at; /* time of the next timed increase */
     uint64_t alpha_at; /* time of the next update of alpha */
     uint64_t cut_at;   /* time of the last rate reduction, or of the pending one */
-    uint32_t bytes;    /* bytes sent since the last increase by bytes or the last rate reduction */
+    uint32_t bytes;    /* bytes sent since the last rate increase by the byte counter or the last
+                        * rate reduction */
     uint32_t alpha;    /* alpha, in units of 2^-20 */
-    uint32_t timer_increases; /* timed increases since the last rate reduction (the paper's T) */
-    uint32_t byte_increases; /* increases by bytes since the last rate reduction (the paper's BC) */
-    bool limited;            /* true from a CNP until the rate is at its maximum again */
-    bool cnp_seen;           /* a CNP arrived after the last update of alpha */
-    bool cut_due;            /* a rate reduction is pending at cut_at */
+    uint32_t timer_increases; /* rate increases by the timer since the last rate reduction (the
+                               * paper's T) */
+    uint32_t byte_increases;  /* rate increases by the byte counter since the last rate reduction
+                               * (the paper's BC) */
+    bool limited;             /* true from a CNP until the rate is at its maximum again */
+    bool cnp_seen;            /* a CNP arrived after the last update of alpha */
+    bool cut_due;             /* a rate reduction is pending at cut_at */
 };
 
 /* Initializes a QP without a rate limit. */

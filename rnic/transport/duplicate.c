@@ -52,7 +52,8 @@ enum rnic_resp_step rnic_resp_duplicate_read(struct rnic_responder *resp,
 }
 
 /* Returns the stored value of a duplicate atomic (R114-R116). Its operands are ignored, because
- * Linux rxe retransmits FLUSH and ATOMIC WRITE with another address (D17). */
+ * Linux rxe retransmits FLUSH and ATOMIC WRITE with another address (deviation D17 in
+ * traces/linux-rxe.md). */
 enum rnic_resp_step rnic_resp_duplicate_atomic(struct rnic_responder *resp,
                                                const struct roce_pkt *pkt)
 {

@@ -30,7 +30,8 @@ enum rnic_resp_step rnic_resp_nak_rnr(struct rnic_responder *resp, const struct 
 }
 
 /* Sends an invalid-request NAK (class C: R072, R073, R075, R076, R079-R081, R120, R126). A receive
- * WQE in use completes with the status that hfi1 uses; the REM_ statuses are for the requester. */
+ * WQE in use completes with the status that hfi1 uses; the RNIC_WC_REM_* statuses are those of the
+ * peer's requester. */
 enum rnic_resp_step rnic_resp_nak_invalid_req(struct rnic_responder *resp,
                                               const struct roce_pkt *pkt)
 {

@@ -247,7 +247,8 @@ static unsigned read_peers(struct shm_port *self, unsigned max, rnic_frame_fn *f
 {
     unsigned taken = 0;
 
-    /* fn() may send a frame, and sending may add a ring but never frees one */
+    /* `in` stays valid while fn() runs: fn() may send a frame, and sending may add a ring but never
+     * frees one */
     for (unsigned i = 0; i < self->peers.in_cnt && taken < max; i++) {
         struct shm_in *in = self->peers.in[(self->next_in + i) % self->peers.in_cnt];
         int n;
@@ -379,8 +380,8 @@ void rnic_port_shm_hosts(struct rnic_port *port, const struct rnic_iface *list, 
     shm_peers_hosts(&((struct shm_port *)port)->peers, list, cnt);
 }
 
-/* Creates and frees a ring as peers need it. Returns 0, or the negative errno that would prevent
- * each connection to a peer. */
+/* Tests whether a ring can be created, and frees it. Returns 0, or the negative errno with which
+ * every connection to a peer would fail. */
 static int try_ring(uint32_t size)
 {
     struct shm_segment segment;

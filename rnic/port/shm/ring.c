@@ -10,11 +10,11 @@
 #define FLAGS_AT   16u /* bit at which the flags begin; the lower bits of the word are the length */
 #define LEN_MASK   0xffffu
 #define FLAGS_MASK 0xffu
-/* The reader publishes its position each time it has consumed this part of the ring. */
+/* The reader publishes its position each time it has consumed 1/PUBLISH_PART of the ring. */
 #define PUBLISH_PART 8u
 
-/* Bytes of the ring that the longest record may need: its own bytes, and as many that are skipped
- * at the end of the ring. */
+/* Bytes of the ring that the longest record may need: the record itself, and the skipped bytes at
+ * the end of the ring, which are fewer than the record's bytes. */
 #define ROOM_MAX (2 * (ROCE_FRAME_MAX + 2 * SHM_LINE))
 
 static uint32_t record_len(uint32_t frame_len)

@@ -21,8 +21,8 @@ struct tally {
     _Atomic uint64_t lost;     /* number of frames or rows that the programs could not record */
     _Atomic uint64_t written;  /* number of bytes that the programs wrote */
     _Atomic uint64_t consumed; /* number of bytes that rnic-run has processed */
-    _Atomic uint64_t limit;    /* number of recorded bytes that rnic-run may not have read yet; 0:
-                                * any number */
+    _Atomic uint64_t limit;    /* maximum number of recorded bytes that rnic-run has not read yet;
+                                * 0: no maximum */
     uint64_t utc_offset;  /* UTC minus CLOCK_MONOTONIC when rnic-run started, ns: the recordings
                            * of all programs use it, so that setting the time of day does not
                            * change the order of their frames */

@@ -35,9 +35,10 @@ struct agent_client {
     int gid_index; /* GID index of the target's address */
 };
 
-/* Connects to the agent at HOST:PORT or unix:PATH, and sends the access token, if the environment
- * variable ROCEDRILL_TOKEN_FILE names its file. The agent's device must have a RoCEv2 GID for the
- * address `target`. Returns 0, or -1 and an error. Call agent_client_close() in both cases. */
+/* Connects to the agent at `where` (HOST:PORT or unix:PATH). If the environment variable
+ * ROCEDRILL_TOKEN_FILE is set, sends the access token in the file that it names. The agent's device
+ * must have a RoCEv2 GID for the address `target`. Returns 0, or -1 and an error. Call
+ * agent_client_close() in both cases. */
 int agent_client_open(struct agent_client *agent, const char *where, const uint8_t target[16],
                       struct error *error);
 void agent_client_close(struct agent_client *agent);

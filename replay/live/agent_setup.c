@@ -82,7 +82,8 @@ static int make_region(struct live *live, uint32_t device, uint32_t idx, struct 
     return 0;
 }
 
-/* Returns the reason why the target cannot play the requests of `s`, or NULL if it can. */
+/* Returns the reason why the target cannot execute the requests of direction `s`, or NULL if it
+ * can. */
 static const char *unsupported_run(const struct live *live, const struct inferred_setup *s)
 {
     if (s->mtu > live->port.iface.path_mtu)
@@ -240,8 +241,8 @@ static json_t *store_json(const struct live *live, const struct live_event *e,
     return out;
 }
 
-/* The event changes a region or QP that the target has already accepted. A refusal is therefore an
- * error, not a reason to skip the connection. */
+/* If the agent refuses an event, this is an error and not a reason to skip the connection: the
+ * event changes a region or QP that the agent has already created. */
 int agent_setup_event(struct live *live, const struct live_event *e, struct error *error)
 {
     struct live_run *run = &live->run[e->run];

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Agent setup: prepares and operates the target's device through its agent. The target's device
- * repeats what the recorded program did with the recorded device.
+ * Agent setup: prepares and operates the target's device through its agent. The agent registers
+ * memory, connects QPs and posts receives as the recorded program did on the recorded device.
  *
  * live_responder.c, live_requester.c and the dgram_*.c files call these functions after
  * live_open():
  *
- *   1. agent_setup_all() registers the memory and connects all QPs of a target that responds;
- *      agent_setup_connect() connects the QP of a target that requests; agent_setup_dgram_qp() and
- *      agent_setup_dgram_connect() prepare the QP of a datagram stream.
+ *   1. agent_setup_all() registers the memory and connects all QPs of a target that is the
+ *      responder; agent_setup_connect() connects the QP of a target that is the requester;
+ *      agent_setup_dgram_qp() and agent_setup_dgram_connect() prepare the QP of a datagram stream.
  *   2. agent_setup_event() carries out one event of the script.
  *   3. agent_setup_call() sends any other request to the agent.
  *
@@ -39,13 +39,15 @@ int agent_setup_all(struct live *live, struct error *error);
 /* Carries out an event of the script. Returns 0, or -1 and an error. */
 int agent_setup_event(struct live *live, const struct live_event *event, struct error *error);
 
-/* Creates a QP of the stream's service at the target. Sets *qp to the agent's number of the QP, and
- * *qpn to its QPN. If the agent refuses, sets stream->skip. Returns 0, or -1 and an error. */
+/* Creates a QP of the stream's service (UC or UD) at the target. Sets *qp to the number by which
+ * the agent knows the QP, and *qpn to its QPN. If the agent refuses, sets stream->skip. Returns 0,
+ * or -1 and an error. */
 int agent_setup_dgram_qp(struct live *live, struct dgram_stream *stream, uint32_t max_send,
                          uint32_t max_recv, uint32_t *qp, uint32_t *qpn, struct error *error);
 
-/* Connects the target's QP `qp` to our QPN `ours`, with the given PSNs of its receive and send
- * queue. If the agent refuses, sets stream->skip. Returns 0, or -1 and an error. */
+/* Connects the target's QP `qp` to our QPN `ours`. `rq_psn` and `sq_psn` are the initial PSNs of
+ * its receive queue and send queue. If the agent refuses, sets stream->skip. Returns 0, or -1 and
+ * an error. */
 int agent_setup_dgram_connect(struct live *live, struct dgram_stream *stream, uint32_t qp,
                               uint32_t ours, uint32_t rq_psn, uint32_t sq_psn, struct error *error);
 

@@ -158,8 +158,8 @@ static uint32_t cm_exchange_of_run(const struct cm_peer_conns *conns, uint32_t i
             if (memcmp(flow->src, x->addr[asks], 16) == 0 &&
                 memcmp(flow->dst, x->addr[!asks], 16) == 0 && s->peer_qpn == exch->rec_qpn[asks] &&
                 s->qpn == exch->rec_qpn[!asks]) {
-                found = i; /* continue the search: the latest exchange before the packets set up
-                            * their connection */
+                found = i; /* continue the search: of several exchanges with these QPNs, the latest
+                            * one before the packets belongs to their connection */
                 *we_request = asks == conns->cm->ours;
             }
     }
@@ -241,8 +241,8 @@ static int choose_runs(struct cm_peer_conns *conns)
     return 0;
 }
 
-/* Skips both directions of each connection in which a request uses an R_Key that the capture does
- * not announce. */
+/* Skips both directions of each connection in which a request uses an R_Key that the peer did not
+ * send in an earlier captured packet. */
 static void choose_by_keys(struct cm_peer_conns *conns)
 {
     struct session *d = conns->live->drive;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Plays datagram streams whose sender is the target. The agent posts the recorded messages one
- * after the other. Before the comparison, the numbers of the capture replace the live numbers in
- * the received packets.
+ * after the other. Before the comparison, the addresses, QPNs, PSNs and P_Keys of the capture
+ * replace those of the received packets.
  */
 #include <arpa/inet.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ struct dgram_from_target {
     struct live *live;
     struct error *error;
     bool broken;      /* the agent or the interface failed; *error has the reason */
-    uint32_t qp, qpn; /* agent's number of the target's QP, and its QPN */
+    uint32_t qp, qpn; /* number by which the agent knows the target's QP, and QPN of this QP */
     uint32_t ours;    /* our QPN to which the target sends the current stream */
     uint32_t opened;
     int32_t psn_add; /* recorded PSN minus live PSN */
@@ -136,8 +136,8 @@ static json_t *request_of(const struct dgram_from_target *tx, const struct dgram
     return out;
 }
 
-/* Polls once. Returns the completion status of the current message, -1 if it has not completed yet,
- * or -2 after an error. */
+/* Polls the target's CQ once. Returns the completion status of the current message, -1 if the
+ * message has not completed yet, or -2 after an error. */
 static int poll_status(struct dgram_from_target *tx)
 {
     bool refused;

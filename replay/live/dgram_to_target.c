@@ -33,7 +33,7 @@ struct dgram_target {
     bool made;
     struct rewrite_dgram rewrite;
     struct expected_delivery delivery;
-    struct delivery_case after; /* network losses before the current message, from the capture */
+    struct delivery_case after; /* UC: packets lost before the current message in the capture */
     bool broken;                /* a packet of the current message was lost */
     bool write_broken;          /* UC: a packet of an earlier WRITE was lost */
     uint32_t crc32;             /* CRC-32 of the payload of the current SEND so far */
@@ -208,10 +208,9 @@ static void compare_wanted(const struct dgram_target *r, const struct expected_r
         field_diff_add_num(d, "wc.src_qp", FIELD_HEX, w->src_qpn, json_u32(c, "src_qpn"));
 }
 
-/* Compares the next completion `c` of a receiver; `c` is NULL if there is none. A known deviation
- * of the target can be that it lost the message, which then has no completion. In that case reports
- * the deviation, and compares `c` with the next expected completion. Returns 0, or -1 if out of
- * memory. */
+/* Compares the next completion `c` of a receiver; `c` is NULL if there is none. If the target is
+ * known to lose such a message, the message may have no completion: reports this known deviation,
+ * and compares `c` with the next expected completion. Returns 0, or -1 if out of memory. */
 static int compare_completion(struct dgram_to_target *rx, struct dgram_target *r, const json_t *c)
 {
     const struct peer_quirk *known = NULL;

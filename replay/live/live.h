@@ -5,11 +5,12 @@
  *
  * If the target is the responder, live_replay.c calls:
  *
- *   1. rc_responder_play() with our own RNIC and the watch of live_script.h, to find the actions of
- *      the responder's program.
+ *   1. rc_responder_play() with our own RNIC and the callbacks of live_script.h, to find the
+ *      actions of the responder's program.
  *   2. live_open() opens the interface and connects to the agent.
- *   3. live_play() sets the target up, sends the recorded requests with live numbers (rewrite.h),
- *      and replaces the responses of our RNIC, from step 1, by those of the target.
+ *   3. live_play() sets the target up, sends the recorded requests with the QPNs, PSNs and R_Keys
+ *      of this run (rewrite.h), and replaces the responses that our RNIC sent in step 1 by those of
+ *      the target.
  *   4. rc_compare_responses() compares the responses; live_compare() finds late responses, and
  *      compares completions and memory of the target.
  *   5. live_close()
@@ -41,8 +42,8 @@ struct live_options {
     const char *address; /* our address, or NULL for an address of the interface */
     const char *agent;   /* HOST:PORT of the agent; NULL if `cm` is set */
     enum live_cm_end cm; /* LIVE_CM_NONE if `agent` is set */
-    /* Port of the target's program, or if the target connects to us, our port. 0: the recorded
-     * port. */
+    /* Port number of the RDMA CM service on which the target's program listens, or our CM if the
+     * target connects to us. 0: the recorded port. */
     uint16_t port;
     bool any_payload; /* do not compare the data that the target's program sends; only with `cm` */
     bool really;      /* transmit although a default route leads through the interface */
@@ -79,8 +80,8 @@ struct live_region {
     bool made;
 };
 
-/* Recorded response, whose live response did not arrive within the tolerance: its direction and its
- * event. */
+/* Recorded response for which the target's response did not arrive within the tolerance. `run`:
+ * index of its direction; `step`: index of its event. */
 struct live_late {
     uint32_t run, step;
 };
@@ -126,8 +127,8 @@ void live_close(struct live *live);
  * RNIC and live_open(). Call rc_compare_requests() next. Returns 0, or -1 and an error. */
 int live_requester_play(struct live *live, struct rc_requester *requester, struct error *error);
 
-/* Parses a received frame. Sets *idx to its DestQP minus the first of our QPNs. Returns true for a
- * RoCE packet, or false if the frame has no valid one. */
+/* Parses a received frame. Sets *idx to its DestQP minus the first of our QPNs. Returns true, or
+ * false if the frame is not a valid RoCE packet. */
 bool live_parse(struct live *live, const struct rnic_frame *frame, struct roce_pkt *pkt,
                 uint32_t *idx);
 /* Counts a received packet as received or damaged. Returns true if its ICRC and form are right,

@@ -223,7 +223,7 @@ static void handle_event(struct live_cm *cm, const struct rnic_cm_event *event)
         exch = exchange_of_req(cm, event);
     if (!exch) {
         if (event->type == RNIC_CM_REQUEST)
-            /* The target opens more connections than were recorded. */
+            /* Reject this REQ: the target opens more connections than were recorded. */
             rnic_cm_id_del(event->id, live_now());
         return;
     }
@@ -417,8 +417,8 @@ static void learn_private(const struct live_cm *cm, uint32_t idx, const struct r
     field_diff_add(d, "private_data", e, o);
 }
 
-/* Returns the alternative to an answer: REJ for REP, REP for REJ. An endpoint sends only one of the
- * two. Returns any other kind unchanged. */
+/* Returns the other possible reply to a REQ: REJ for REP, REP for REJ. An endpoint sends only one
+ * of the two. Returns any other kind of message unchanged. */
 static enum roce_cm other_answer(enum roce_cm kind)
 {
     return kind == ROCE_CM_REP ? ROCE_CM_REJ : kind == ROCE_CM_REJ ? ROCE_CM_REP : kind;

@@ -69,8 +69,8 @@ typedef void live_private_fn(void *ctx, uint32_t exch, const uint8_t *recorded, 
 int live_cm_open(struct live_cm *cm, struct live *live, struct cm_exchanges *xs,
                  struct error *error);
 
-/* Disconnects all connections and waits for the target's answers, up to the tolerance. Returns
- * 0, or -1 and an error. */
+/* Disconnects all connections and waits for the target's DREPs, up to the tolerance. Returns 0, or
+ * -1 and an error. */
 int live_cm_leave(struct live_cm *cm, struct error *error);
 void live_cm_close(struct live_cm *cm);
 

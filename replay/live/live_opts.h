@@ -9,7 +9,8 @@
 #include <stdint.h>
 #include "live/live.h"
 
-/* Rows of the option table for live targets. `base` is the key of the first row. */
+/* Rows of the option table for live targets. `base` is the value that the option parser returns for
+ * the first row. */
 #define LIVE_OPTION_ROWS(base)                                                                     \
     {"live", (base) + 0, "IFACE",                                                                  \
      "replay against a device that is reachable through this interface"},                          \

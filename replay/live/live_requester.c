@@ -342,8 +342,9 @@ static int play_turn(struct live_requester *req, const struct requester_turn *tu
         if (idx < 0 || a->retransmit[turn->step] == RETX_WIRE_DUPLICATE)
             return 0;
         request_tracker_add_recorded(&conn->tracker, turn->step);
-        /* The target may send requests earlier than the recorded requester. Only for a go-back of
-         * the recorded requester, wait until the target has gone back, too. */
+        /* Do not wait for a new request, because the target may send it at another time. If the
+         * recorded requester went back to an earlier PSN, wait until the target has gone back,
+         * too. */
         return wait_step(req, conn, turn->step, error);
     }
     if (a->outcome[turn->step] != RESP_ACCEPTED)

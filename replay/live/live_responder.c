@@ -8,12 +8,12 @@
 #include <string.h>
 #include "infer/request_table.h"
 
-/* Number of earlier events among which the request of a response, or a similar response, is
- * searched. */
+/* Maximum number of earlier events that are searched for the request of a response, or for a
+ * response of the same kind. */
 #define LOOK_BACK 512u
 
-/* After this number of missing responses of a connection, the replay no longer waits for its
- * responses. */
+/* After this number of responses of one connection did not arrive in time, the replay no longer
+ * waits for responses of this connection. */
 #define MISSES_MAX 4u
 
 /* Time to wait for unexpected packets after the last frame, ns. */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Live script: the events of a replay against a live responder, in the order of the capture. A
- * replay against our own RNIC (rc_responder_play()) finds what the responder's program had to do,
- * and writes the script. The agent then does the same on the target.
+ * Live script: the events of a replay against a live responder, in the order of the capture.
+ * rc_responder_play(), the replay against our own RNIC, finds which receives the responder's
+ * program posted and which memory it wrote or registered, and fills the script. The agent then
+ * repeats these actions on the target.
  *
- *   1. live_script_watch() returns a watch for rc_responder_play(), which fills the script.
+ *   1. live_script_watch() returns the callbacks through which rc_responder_play() fills the
+ *      script.
  *   2. live_script_finish() adds the recorded responses and sorts the events.
  *   3. live_script_free()
  */
@@ -46,7 +48,7 @@ struct live_script {
     size_t byte_cnt, byte_cap;
 };
 
-/* Returns a watch that fills the script. Call live_script_free() at the end. */
+/* Returns callbacks that add events to the script. Call live_script_free() at the end. */
 struct session_watch live_script_watch(struct live_script *script);
 
 /* Adds the recorded responses and sorts the events. Returns 0, or -1 if out of memory. */

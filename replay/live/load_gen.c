@@ -11,8 +11,8 @@
 /* Number of frames passed to the port at a time if no rate is set. */
 #define BATCH 64u
 
-/* Frames that are due within this time (ns) are sent together, because the wait is not more
- * precise. */
+/* Frames that are due within this time (ns) are sent together, because the kernel does not end a
+ * wait more precisely. */
 #define SLACK_NS 20000u
 
 struct load_gen {

@@ -42,8 +42,8 @@ int request_tracker_add(struct request_tracker *tracker, const struct roce_pkt *
         tracker->restarts += !tracker->refused;
         tracker->refused = false;
     }
-    /* While `refused`, requests after the NAKed PSN were already in flight when the NAK was sent,
-     * so they do not count. */
+    /* Until the target retransmits the NAKed PSN, ignore requests with later PSNs: they were
+     * already in flight when we sent the NAK. */
     if (!tracker->refused)
         tracker->reached = last;
     tracker->last = last;

@@ -36,10 +36,11 @@ struct request_tracker {
     /* Relative PSN of the latest recorded NAK after which the recorded requester has not
      * retransmitted yet, or INT64_MIN. */
     int64_t nak;
-    /* Number of times that the target went back without a NAK since an ACK last made progress. */
+    /* Number of times that the target went back without a NAK since we last sent a response that
+     * acknowledges a new PSN. */
     uint32_t restarts;
-    /* Number of times that the recorded requester went back without a NAK since an ACK last made
-     * progress. */
+    /* Number of times that the recorded requester went back without a NAK since we last sent a
+     * response that acknowledges a new PSN. */
     uint32_t recorded_restarts;
     uint16_t *recorded; /* for each PSN: number of transmissions by the recorded
                          * requester */
@@ -52,7 +53,8 @@ struct request_tracker {
 int request_tracker_open(struct request_tracker *tracker, struct requester_run *run);
 void request_tracker_close(struct request_tracker *tracker);
 
-/* Adds a valid live request, after rewrite_to_recorded(). Returns 0, or -1 if out of memory. */
+/* Adds a valid live request. rewrite_to_recorded() must have replaced its live DestQP and PSN.
+ * Returns 0, or -1 if out of memory. */
 int request_tracker_add(struct request_tracker *tracker, const struct roce_pkt *pkt);
 
 /* Adds the recorded request of an event, which must not be a copy made by the network. */

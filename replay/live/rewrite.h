@@ -44,13 +44,13 @@ struct rewrite {
     roce_psn psn;       /* live PSN that corresponds to relative PSN 0 */
 };
 
-/* Writes the frame of a recorded packet with live numbers and a new ICRC. If the recorded ICRC is
- * wrong, the new one is wrong, too. Returns the length of the frame, or -1 if the capture lacks a
- * part of the packet. */
+/* Writes the frame of a recorded packet with live addresses, QPNs, PSNs and R_Keys, and a new ICRC.
+ * If the recorded ICRC is wrong, the new one is wrong, too. Returns the length of the frame, or -1
+ * if the capture lacks a part of the packet. */
 int rewrite_to_live(const struct rewrite *rw, const struct trace_packet *packet, uint8_t *buf,
                     size_t cap);
 
-/* Live numbers of a datagram stream to the target. */
+/* Live QPN, PSN and memory regions of a datagram stream to the target. */
 struct rewrite_dgram {
     const struct rewrite_path *path;
     /* Regions that the recorded WRITEs use, in the order of `region`. */
@@ -61,17 +61,18 @@ struct rewrite_dgram {
     int32_t psn_add;    /* live PSN minus recorded PSN, modulo 2^24 */
 };
 
-/* Writes the frame of a recorded packet of a datagram stream with live numbers. Returns its
- * length, or -1, as rewrite_to_live() does. */
+/* Writes the frame of a recorded packet of a datagram stream with live addresses, QPN, PSN, P_Key
+ * and R_Keys. Returns the length of the frame, or -1 if the capture lacks a part of the packet. */
 int rewrite_datagram(const struct rewrite_dgram *stream, const struct trace_packet *packet,
                      uint8_t *buf, size_t cap);
 
-/* Writes the frame of a recorded packet with live addresses only (--load). Returns its length,
- * or -1, as rewrite_to_live() does. */
+/* Writes the frame of a recorded packet with live addresses (--load); all other fields remain.
+ * Returns the length of the frame, or -1 if the capture lacks a part of the packet. */
 int rewrite_addresses(const struct rewrite_path *path, const struct trace_packet *packet,
                       uint8_t *buf, size_t cap);
 
-/* Replaces the live numbers of a packet from the target by those of the capture. */
+/* Replaces the live DestQP, PSN, P_Key and MSN of a packet from the target by those of the
+ * capture. */
 void rewrite_to_recorded(const struct rewrite *rw, struct roce_pkt *pkt);
 
 #endif

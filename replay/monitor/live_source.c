@@ -15,7 +15,7 @@
 #include "util/sigint.h"
 
 #define SNAPLEN 65535
-/* A captured packet, or a request to stop, is handled after this time at the latest, ms. */
+/* Maximum time until the thread handles a captured packet or a request to stop, ms. */
 #define WAIT_MS      100
 #define BUFFER_BYTES (64 * 1024 * 1024) /* size of the kernel's capture buffer, bytes */
 #define ROCE         "udp dst port 4791 or ether proto 0x8915"
@@ -23,7 +23,8 @@
 struct live_source {
     pcap_t *pcap;
     pcap_dumper_t *dumper; /* writes to the pipe */
-    /* Read end of the pipe, opened again by its path; closed by live_source_stop(). */
+    /* Read end of the pipe. `path` is /dev/fd/N of this descriptor, through which `rocedrill check`
+     * opens the pipe again. live_source_stop() closes it. */
     int fd;
     char path[32];
     pthread_t thread;
@@ -43,7 +44,8 @@ static void *copy_packets(void *user)
         if (pcap_dump_flush(source->dumper) != 0)
             break; /* the read end of the pipe is closed */
     }
-    pcap_dump_close(source->dumper); /* closes the pipe, so check sees the end of the capture */
+    pcap_dump_close(source->dumper); /* closes the pipe, so that the reader finds the end of the
+                                      * capture */
     return NULL;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Live source: captures the RoCE packets of an interface with libpcap and writes them to a pipe.
- * check reads this pipe like a capture file. A thread copies the packets to the pipe until Ctrl-C
- * (sigint.h) or live_source_stop().
+ * `rocedrill check` reads this pipe like a capture file. A thread copies the packets to the pipe
+ * until Ctrl-C (sigint.h) or live_source_stop().
  */
 #ifndef REPLAY_MONITOR_LIVE_SOURCE_H
 #define REPLAY_MONITOR_LIVE_SOURCE_H

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "util/strbuf.h"
 
-/* Time limits of a client for its HTTP request, and for reading the answer, ns. */
+/* Time limits of a client for sending its HTTP request, and for reading the HTTP response, ns. */
 #define REQUEST_NS  UINT64_C(2000000000)
 #define ANSWER_NS   UINT64_C(10000000000)
 #define REQUEST_LEN 4096u

@@ -5,7 +5,8 @@
  * its functions:
  *
  *   1. monitor_new(),
- *   2. monitor_watch(), then check_capture() with the watch; metrics_serve() (metrics.h) meanwhile,
+ *   2. check_capture() with the callbacks that monitor_watch() returns; metrics_serve() (metrics.h)
+ *      may run during this call,
  *   3. monitor_del().
  *
  * Intervals are intervals of capture time: a tick ends an interval and prints the table when the

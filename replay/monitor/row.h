@@ -37,7 +37,8 @@ struct monitor_row {
     struct monitor_counts step; /* counts between the two latest ticks */
 };
 
-/* Returns the state of a QP pair, according to its counts in the latest step. */
+/* Returns the state of a QP pair, according to its counts between the two latest ticks
+ * (row->step). */
 enum monitor_state monitor_state(const struct monitor_row *row);
 const char *monitor_state_name(enum monitor_state state);
 

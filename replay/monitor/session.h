@@ -37,7 +37,7 @@ struct session *session_start(const struct session_options *options, struct erro
 struct check_watch session_watch(struct session *session);
 
 /* Returns the path of the pipe from which check reads the packets of the interface. Returns NULL if
- * the session captures from no interface. */
+ * the session does not capture from an interface. */
 char *session_source(struct session *session);
 
 /* Ends the session; NULL is allowed. If the kernel dropped packets, writes their number to standard

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include "monitor/row.h"
 
-/* Prints the table for the step of `ns` nanoseconds that ended at `time`. Sorts `row`, an array of
- * `cnt` pointers to all used rows. */
+/* Prints the table for the interval of `ns` nanoseconds that ended at `time` (capture time, ns).
+ * Sorts `row`, an array of `cnt` pointers to all used rows. */
 void table_print(FILE *out, bool terminal, const struct monitor_row **row, uint32_t cnt,
                  uint64_t time, uint64_t ns);
 

@@ -27,7 +27,8 @@ struct difference_row {
     const char *rule;
 };
 
-/* `object_word`: title of the column of names: "Capture" or "Drill". */
+/* Begins the table of results. `object_word`: title of the column of names, "Capture" or
+ * "Drill". */
 void results_begin(FILE *out, const char *object_word);
 
 /* Adds a result to the table. `section` is the number of the page's section about the result, or 0

@@ -37,7 +37,7 @@ static void free_line(const struct ladder_line *line)
     free(line->actual);
 }
 
-/* Adds a row with copies of its texts. `expected` and `actual` may be NULL. */
+/* Adds `line` as a row, with copies of the three texts. `expected` and `actual` may be NULL. */
 static void add_line(struct ladder_drawing *drawing, struct ladder_line line, const char *text,
                      const char *expected, const char *actual)
 {

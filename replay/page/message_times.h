@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Message times: the completed operations of one stream (page_capture.h), for the graphs of latency
- * and of messages. When a stream reaches its limit, it drops half of its operations: of two
- * neighbouring ones, the faster. Used by page_capture.c.
+ * and of messages. When a stream reaches its limit, it drops half of its operations: of each two
+ * consecutive operations, the one with the shorter latency. Used by page_capture.c.
  */
 #ifndef REPLAY_PAGE_MESSAGE_TIMES_H
 #define REPLAY_PAGE_MESSAGE_TIMES_H
@@ -34,10 +34,11 @@ static inline bool message_times_are_full(const struct message_times *times)
 }
 
 /* Makes room for an operation, in memory of `memory`. If there are `max` operations, drops the
- * faster half of them. Returns false if memory is exhausted. */
+ * faster one of each two consecutive operations. Returns false if memory is exhausted. */
 bool message_times_make_room(struct message_times *times, struct page_memory *memory, uint32_t max);
 
-/* Adds a completed operation, whose time `ns` is known and for which there is room. */
+/* Adds a completed operation. Its latency done->ns must be known, and message_times_make_room()
+ * must have made room for it. */
 void message_times_add(struct message_times *times, const struct roce_flow_done *done);
 
 /* Appends the operations of `other`, as operations of side `side`. Returns false if out of

@@ -174,8 +174,8 @@ static void add_psns(struct packet_run *run, uint32_t psn, uint32_t span)
     }
 }
 
-/* Adds a packet without a mark to a run of its side and class without a mark. Returns false,
- * without a change, if the run would have too many PSNs, or has another source port. */
+/* Adds a plain packet (packet_is_plain()) to a plain run of the same side and class. Returns false
+ * and changes nothing if the run would have too many PSNs, or has another UDP source port. */
 static bool add_to_run(struct packet_run *run, const struct roce_flow_in *in,
                        const struct roce_flow_result *r, enum run_class class)
 {

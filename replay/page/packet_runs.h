@@ -3,9 +3,10 @@
  * Packet runs: the packets of one stream (page_capture.h), for a graph. A run is one or several
  * consecutive packets that are drawn together. At first each packet is one run. When a stream
  * reaches its limit of runs, neighbouring runs of the same class are merged. Packets with a mark
- * (gap, finding ...) are merged last. Later packets without a mark are added to the latest run,
- * until it has as many packets. So memory and page size do not depend on the length of the capture,
- * and packets with a mark stay visible. Used by page_capture.c.
+ * (gap, finding ...) are merged last. After a merge, a packet without a mark is added to the latest
+ * run of its class, until this run has as many packets as a merged run. So memory and page size do
+ * not depend on the length of the capture, and packets with a mark stay visible. Used by
+ * page_capture.c.
  */
 #ifndef REPLAY_PAGE_PACKET_RUNS_H
 #define REPLAY_PAGE_PACKET_RUNS_H
@@ -52,13 +53,14 @@ struct packet_run {
     uint64_t payload, wire;         /* bytes of all packets */
     uint64_t flight;                /* maximum of the payload bytes in flight */
     uint64_t rtt;                   /* longest round-trip time of an ACK, ns; 0 if none */
-    /* Retransmission: wait before it, ns. RNR NAK: wait that it demands, ns. */
+    /* Retransmission: time that the requester waited before it retransmitted, ns. RNR NAK: RNR
+     * timer in the NAK, ns. */
     uint64_t wait;
     uint32_t first_frame, last_frame, cnt;
     uint32_t psn, span; /* lowest PSN, and number of PSNs from the lowest to the highest */
     uint32_t gap;       /* number of PSNs missing before the first packet */
     uint32_t ce;        /* packets with a CE mark */
-    uint32_t go_back;   /* first frame of the go-back of a retransmission */
+    uint32_t go_back;   /* retransmission: number of the frame with which its go-back began */
     uint16_t sport;     /* UDP source port */
     uint8_t side;       /* side of the sender */
     uint8_t class;      /* enum run_class */
@@ -68,7 +70,8 @@ struct packet_run {
     uint8_t syndrome;   /* AETH syndrome of a NAK */
 };
 
-/* Has the length of a cache line, because the streams of a capture are larger than a cache. */
+/* Packet runs of one stream. The struct fits in one cache line, because the streams of a large
+ * capture do not all fit in the processor's cache. */
 struct packet_runs {
     struct packet_run *run; /* array, in ascending order of first_frame */
     uint32_t cnt, cap;
@@ -91,15 +94,15 @@ static inline bool packet_runs_are_full(const struct packet_runs *runs)
  * least PACKET_RUNS_MIN. Returns false if out of memory. */
 bool packet_runs_make_room(struct packet_runs *runs, struct page_memory *memory, uint32_t max);
 
-/* Adds a packet, for which there is room. */
+/* Adds a packet. packet_runs_make_room() must have made room for it. */
 void packet_runs_add(struct packet_runs *runs, const struct roce_flow_in *in,
                      const struct roce_flow_result *result);
 
 /* Returns the number of packets that share a run with others. */
 uint64_t packet_runs_merged(const struct packet_runs *runs);
 
-/* Copies the runs of `other` to `runs`, as runs of side `side`. `runs` then has all in ascending
- * order of first_frame, and no run may be added any more. Returns false if out of memory. */
+/* Copies the runs of `other` to `runs`, as runs of side `side`, and sorts all runs of `runs` by
+ * first_frame. No packet may be added to `runs` after this call. Returns false if out of memory. */
 bool packet_runs_join(struct packet_runs *runs, struct page_memory *memory,
                       const struct packet_runs *other, uint8_t side);
 

@@ -190,9 +190,9 @@ static void mark_spurious(struct page_capture *capture, struct packet_runs *runs
     }
 }
 
-/* Joins a stream with the stream of its connection, if rnic/flow has joined their directions. All
- * packets of the joined stream are of one side, because rnic/flow numbers a direction separately
- * until it pairs it. */
+/* If rnic/flow has paired the direction of stream `index` with another direction, joins the stream
+ * with the stream of that connection. All packets of stream `index` are then from one side, because
+ * rnic/flow gives a direction a connection number of its own until it pairs the direction. */
 static void join_stream(struct page_capture *capture, const struct roce_flow *flow, uint32_t index)
 {
     struct roce_flow_owner owner = roce_flow_owner(flow, index, 0);
@@ -207,9 +207,9 @@ static void join_stream(struct page_capture *capture, const struct roce_flow *fl
     capture->stream[index] = NULL;
 }
 
-/* At the end of the capture, sets the final connection and side of the packets and findings.
- * Necessary because rnic/flow numbers directions while it reads, and pairs two directions to one
- * connection later. */
+/* At the end of the capture, sets the final connection and side of the packets and findings. While
+ * rnic/flow reads, each direction has a separate connection number until rnic/flow pairs two
+ * directions to one connection. */
 static void find_owners(void *user, const struct roce_flow *flow)
 {
     struct page_capture *capture = user;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Page capture: collects, during a check, what a page draws of one capture: its packets,
+ * Page capture: collects, during a check, the data of one capture that a page draws: packets,
  * operations, findings and connections. check_run.c calls it in this order:
  *
  *   1. page_capture_new()
@@ -12,8 +12,9 @@
  * page shows the count.
  *
  * The threads of a check (check.h) add packets and operations at the same time. Each stream belongs
- * to one thread. The limit of a stream depends on the number of streams, so that number must be the
- * same at each run: it counts only streams that began SPLIT_AHEAD frames before.
+ * to one thread. The limit of a stream depends on the number of streams before it in the capture.
+ * This number must not depend on the timing of the threads, so a stream is counted only if it began
+ * at least SPLIT_AHEAD frames earlier.
  */
 #ifndef REPLAY_PAGE_PAGE_CAPTURE_H
 #define REPLAY_PAGE_PAGE_CAPTURE_H
@@ -58,10 +59,11 @@ struct page_capture {
     struct page_stream *stream[PAGE_STREAMS];
     uint32_t stream_end;       /* highest index of a stream plus 1 */
     struct page_memory memory; /* memory of the streams */
-    pthread_mutex_t lock; /* lock of `stream_end` and of the two members below, during the check */
+    pthread_mutex_t lock;      /* protects `stream_end`, `begin` and `begin_cnt` during the check */
     uint32_t begin[PAGE_STREAMS]; /* frames at which the streams began, in ascending order */
     uint32_t begin_cnt;
-    atomic_uint_least64_t undrawn; /* number of packets of streams that are not kept */
+    atomic_uint_least64_t undrawn; /* number of packets of connections from number PAGE_STREAMS on,
+                                    * which are not drawn */
     struct page_conn *conn;
     uint32_t conn_cnt;
     size_t conn_cap;

@@ -142,7 +142,8 @@ static void put_histograms(struct json_line *to, const char *key,
     json_line_close(to, '}');
 }
 
-/* Writes the members as a line with one object. Returns 0 or -1. */
+/* Writes a line with one JSON object: the members of a connection that only a page needs. Returns
+ * 0, or -1 after an error. */
 static int put_page_members(FILE *out, const struct roce_conn_summary *sum)
 {
     char buf[LINE_LEN];

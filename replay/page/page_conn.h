@@ -10,7 +10,7 @@
  * Returns the object of a connection without its closing brace, so that the caller can append
  * members. It has the members of check_json_conn(), and:
  *   "title"     the two endpoints
- *   "state"     array of "failed", "stuck", "slow", "lossy", "marked"
+ *   "trouble"   state of the connection as a number (enum headline_state); a larger one is worse
  *   "why"       text of the report: why the connection failed or got stuck; otherwise null
  *   "histogram" for each side and operation, and "rtt": bucket (hist.h), number of samples, ...
  *

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Page memory: memory of the streams of one capture (page_capture.h). Each packet of a capture with
- * many connections uses another part of it, so it is mapped with huge pages if possible. It is
- * freed as a whole. Several threads may use it at a time.
+ * Page memory: memory of the streams of one capture (page_capture.h). If a capture has many
+ * connections, successive packets access distant parts of this memory, so it is allocated as huge
+ * pages if possible, to avoid TLB misses. All blocks are freed together. Several threads may use
+ * one page memory at a time.
  */
 #ifndef REPLAY_PAGE_PAGE_MEMORY_H
 #define REPLAY_PAGE_PAGE_MEMORY_H
@@ -12,7 +13,7 @@
 
 struct page_memory {
     pthread_mutex_t lock;
-    struct page_block *block; /* the latest block, in which there are `left` bytes */
+    struct page_block *block; /* the latest block; its last `left` bytes are free */
     size_t left;
 };
 

@@ -18,7 +18,8 @@
 #define ENTRY  18.0  /* height of a line of the legend, pixels */
 #define BOTTOM 34.0
 
-/* Shortest wait for a response that has a band, ns: LATE_RESPONSE_NS in rnic/flow/response.c. */
+/* Shortest wait for a response that the graph shows as a coloured band, ns. Equals LATE_RESPONSE_NS
+ * in rnic/flow/response.c. */
 #define SLOW_NS UINT64_C(10000000)
 
 /* One direction of the connection: requests of a side, and the responses to them. */
@@ -135,15 +136,15 @@ static void write_band(const struct psn_graph *g, uint64_t from, uint64_t to, do
                 class, x0, y - 5, x1 - x0);
 }
 
-/* Returns whether a retransmission has a band. After an RNR NAK, the pause has the band. */
+/* Returns whether the graph shows the wait before a retransmission as a coloured band. The wait
+ * after an RNR NAK is drawn as the band of the RNR NAK instead. */
 static bool run_waited(const struct packet_run *run)
 {
     return run->class == RUN_REPEATED_REQUEST && run->wait && run->cause != ROCE_CAUSE_RNR_NAK;
 }
 
-/* Writes a band for each time of at least SLOW_NS in which no packet was captured before the
- * response to a request that was sent once. Returns how many there are; writes nothing unless
- * `draws`. */
+/* Finds the slow responses: those to a request sent once, after at least SLOW_NS without a packet.
+ * Draws a band for each if `draws` is true. Returns the number of slow responses. */
 static unsigned write_slow(const struct psn_graph *g, bool draws)
 {
     int64_t last = 0, acked = INT64_MIN;

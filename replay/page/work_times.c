@@ -136,8 +136,9 @@ static size_t first_after(const struct work_times *timeline, uint32_t qpn, uint6
     return low;
 }
 
-/* Usually the n-th message of a QP belongs to its n-th work request. If the capture lacks messages,
- * or if the QPN was reused, they do not match; then searches by time. */
+/* Usually the n-th message of a QP belongs to the n-th work request of the QP. If that work request
+ * does not match, because the capture lacks messages or the QPN was reused, searches the work
+ * requests by time. */
 const struct work_time *work_times_find(const struct work_times *timeline, uint32_t qpn,
                                         const struct message_time *message)
 {

@@ -33,7 +33,8 @@ struct work_times {
     size_t cnt, cap;
 };
 
-/* Reads the file. Returns 0, or -1 and an error. Call work_times_free() in both cases. */
+/* Reads the timeline file at `path`. Returns 0, or -1 and an error. Call work_times_free() in both
+ * cases. */
 int work_times_read(struct work_times *timeline, const char *path, struct error *error);
 void work_times_free(struct work_times *timeline);
 

@@ -10,7 +10,8 @@
 
 static const char *const role_names[] = {[CM_ACTIVE] = "active", [CM_PASSIVE] = "passive"};
 
-/* Returns whether this end was to be replayed, even if it was then skipped for a reason. */
+/* Returns whether this end was selected for the replay. A selected end that was skipped has a skip
+ * reason. */
 static bool was_played(const struct cm_exchange_end *end)
 {
     return end->verdict != VERDICT_SKIPPED || end->skip;

@@ -9,7 +9,7 @@
 #include "page/page.h"
 #include "util/strbuf.h"
 
-/* Limit of the connections that the text report of a capture, which is part of the page, lists. */
+/* Maximum number of connections in the text report of a capture, which is part of the page. */
 #define CONNS_LISTED 64u
 
 static const char *text_of(const json_t *object, const char *key)

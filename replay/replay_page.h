@@ -7,13 +7,14 @@
 #include "capture/narrow.h"
 #include "suite/suite_report.h"
 
-/* Limit of the captures whose graphs are on the page: the first failed ones. */
+/* Maximum number of captures whose graphs are on the page. The page has the graphs of the first
+ * captures that failed. */
 #define REPLAY_PAGE_GRAPHS 16u
 
 /* Writes the page for the jobs that worker_pool_run() returned when options.ladders was set.
  * `folder`: folder that the user named, or NULL. Captures with an unexpected result precede the
- * others. `narrow`: selected frames, or
- * NULL for all. Returns 0, or -1 and an error. The caller checks the stream for write errors. */
+ * others. `narrow`: selected frames, or NULL for all frames. Returns 0, or -1 and an error. The
+ * caller checks the stream for write errors. */
 int replay_page_write(FILE *out, const struct suite_totals *totals, const struct job *jobs,
                       size_t cnt, const char *folder, const struct narrow *narrow,
                       struct error *error);

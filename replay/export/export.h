@@ -4,8 +4,8 @@
  * replay/export; check_run calls its functions:
  *
  *   1. export_open() opens the outputs.
- *   2. For each capture: export_begin(), then check_capture() with the watches of export_watches(),
- *      then export_end().
+ *   2. For each capture: export_begin(), then check_capture() with the callbacks that
+ *      export_watches() returns, then export_end().
  *   3. export_close() closes the outputs and reports a failed write.
  *
  * events.c writes JSON lines while the capture is read. csv.c, perfetto.c and psn_graph.c need the
@@ -41,7 +41,7 @@ struct export *export_open(const struct export_paths *paths, struct error *error
 /* Starts a capture. `name` is its name in the outputs, and must live until export_end(). */
 void export_begin(struct export *export, const char *name);
 
-/* Fills in the watches of the outputs and returns their number. */
+/* Stores the callbacks of each output in `out`. Returns the number of elements stored. */
 unsigned export_watches(struct export *export, struct check_watch out[EXPORT_WATCHES]);
 
 /* Ends a capture. `report` is the complete report of check_capture(). */

@@ -30,7 +30,8 @@ struct loop_summary {
     struct closed_loop clean;
     uint64_t frames, lost, damaged, forged, repeated;
     uint64_t doubtful; /* number of ERROR findings that forged packets may have caused */
-    /* Number of connections that stopped after their retries, as the specification requires. */
+    /* Number of connections whose requester gave up after all retries, as the specification
+     * requires. */
     uint64_t gave_up;
     uint64_t applied[IMPAIR_RULES_MAX];
     struct loop_failure *failure;

@@ -3,9 +3,9 @@
  * Report of the behaviour that a replay copies from the capture, because packets do not determine
  * it. For our responder: that it refuses a request, RNR NAKs that depend on the responder's
  * program, and losses between capture point and responder. The code of the NAK that refuses the
- * request is not copied, but compared. For our requester: when it restarts, and which responses it
- * receives. A replay cannot detect that a copied packet is wrong, unless the capture itself
- * contradicts it.
+ * request is not copied, but compared. For our requester: at which times it goes back to an earlier
+ * PSN, and which responses it receives. A replay cannot detect that a copied packet is wrong,
+ * unless the capture itself contradicts it.
  */
 #ifndef REPLAY_REPORT_REPORT_TAKEN_H
 #define REPLAY_REPORT_REPORT_TAKEN_H
@@ -22,7 +22,7 @@ void report_taken_text(FILE *out, const struct inferred_setup *s);
  * nothing if the replay copied nothing. */
 void report_taken_json(json_t *side, const struct inferred_setup *s);
 
-/* Adds the same member to `side`, the requester's object of a direction. */
+/* Adds the member "taken_from_capture" to `side`, the requester's object of a direction. */
 void report_taken_requester_json(json_t *side, const struct requester_run *run);
 
 #endif

@@ -72,8 +72,9 @@ static bool is_contradiction(const struct diff *d)
     return strcmp(d->reason, DIFF_CONTRADICTION) == 0;
 }
 
-/* Returns the difference that may be the cause of all contradictions of direction `dir`: a wrong
- * MSN, or else the first contradiction. Returns NULL if there is none. */
+/* Returns the difference of direction `dir` that may be the cause of all its contradictions
+ * (responses whose PSN or MSN another response contradicts): a wrong MSN, or else the first
+ * contradiction. Returns NULL if there is none. */
 static const struct diff *first_cause(const struct response_comparison *all, uint32_t dir)
 {
     const struct diff *first = NULL;
@@ -91,8 +92,9 @@ static const struct diff *first_cause(const struct response_comparison *all, uin
     return first;
 }
 
-/* Prints the differences of our responder in direction `dir`: either the known deviations, or the
- * others. Without `verbose`, only counts the contradictions that one difference can cause. */
+/* Prints differences of our responder in direction `dir`: if `known`, the known deviations of the
+ * peer; otherwise all other differences. Without `verbose`, only prints the number of the
+ * contradictions that one difference (first_cause()) can explain. */
 static void print_diffs(FILE *out, const struct response_comparison *all, uint32_t dir, bool known,
                         bool verbose)
 {

@@ -228,9 +228,9 @@ static bool may_change(const struct work_requests *w, size_t idx)
     return false;
 }
 
-/* Compares the requester's completions with those of the reference. If the requester had to give
- * up, compares only the completions up to that of the failed request. If they differ, sets the
- * verdict and returns false. */
+/* Compares the requester's completions with those of the reference, the play without impairments.
+ * If the requester had to give up, compares only the completions up to that of the failed request.
+ * If a completion differs, sets the verdict and returns false. */
 static bool check_sent(struct rc_loop_result *conn, const struct rc_loop_result *clean)
 {
     for (size_t i = 0; i < conn->sent.cnt && i < clean->sent.cnt; i++) {

@@ -102,8 +102,9 @@ static int send_frame(struct dgram_loop *l, uint32_t stream, uint32_t pkt, const
     return sim_link_send(&l->link, out, true, pkt, now);
 }
 
-/* Judges a frame of a sender. The senders have separate ports, so frames may be passed out of
- * order; the time for the oracle then stays the same. Returns 0, or -1 if out of memory. */
+/* Passes a frame of a sender to the oracle. The senders transmit independently, so the time of a
+ * frame may be before that of the previous frame; the oracle then gets the time of the previous
+ * frame. Returns 0, or -1 if out of memory. */
 static int judge_frame(struct dgram_loop *l, struct dgram_sender_slot *sender, const uint8_t *frame,
                        size_t len)
 {

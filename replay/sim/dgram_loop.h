@@ -35,8 +35,8 @@ int dgram_loop_play(struct dgram_loop_result *play, const struct dgram_streams *
                     unsigned sides, struct impair *impair, struct sim_pcap *pcap);
 void dgram_loop_free(struct dgram_loop_result *play);
 
-/* Returns whether stream `idx` is played: our RNIC has one of its roles, and the stream carries no
- * CM messages. */
+/* Returns whether stream `idx` is played: our RNIC plays the role of this stream (sender or
+ * receiver), and the stream does not carry CM messages. */
 bool dgram_loop_has(const struct dgram_loop_result *play, uint32_t idx);
 
 #endif

@@ -44,8 +44,8 @@ void flow_oracle_feed(struct flow_oracle *oracle, bool own, const uint8_t *data,
 /* Makes the oracle count later ERROR findings as doubtful. */
 void flow_oracle_distrust(struct flow_oracle *oracle);
 
-/* Adds the findings at the end and frees the state of rnic/flow. Also allowed if flow_oracle_init()
- * failed, or was not called and the oracle is zeroed. */
+/* Adds the findings that rnic/flow reports at the end of the packets, and frees the state of
+ * rnic/flow. May also be called for a zeroed oracle, or after flow_oracle_init() failed. */
 void flow_oracle_finish(struct flow_oracle *oracle);
 
 #endif

@@ -141,8 +141,9 @@ static int post_due(struct rc_loop *l)
  */
 
 /* Returns whether the requester had to give up at PSN `rel`. It had to give up if the link lost all
- * transmissions of the request, or the NAK of a responder that is now in the error state. A NAK
- * that overtakes an earlier response counts as lost (R139, R140). */
+ * transmissions of the request. It also had to give up if the responder's QP is in the error state
+ * and the link lost its NAK. A NAK that overtakes an earlier response counts as lost (R139,
+ * R140). */
 static bool retries_were_used_up(const struct rc_loop *l, int64_t rel)
 {
     size_t from = l->lost_cnt > LOST_MAX ? l->lost_cnt - LOST_MAX : 0, cnt = 0;
@@ -218,8 +219,8 @@ static int send_frame(struct rc_loop *l, struct sim_host *host, const uint8_t *d
                       (out->copies > 1 && l->setup->rnr_naks > 0);
     flow_oracle_feed(&host->oracle, true, data, len, l->now);
     if (asks) {
-        /* Record the requester's frame as it was before impairments. Its packet comment names the
-         * impairments. */
+        /* Record the requester's frame as it was before impairments. The pcapng comment of the
+         * packet names the impairments. */
         sim_pcap_write(l->pcap, l->now, data, len, out->note);
         out->note[0] = '\0';
     }

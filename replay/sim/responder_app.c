@@ -198,7 +198,7 @@ int responder_app_before_request(struct responder_app *app, struct app_request *
     return request->withdrawn || shadow_register(region, app->host->pd) == 0 ? 0 : -1;
 }
 
-/* Marks as touched the pages that an executed request changed. */
+/* Marks the memory pages that an executed request changed. */
 static void mark_pages_touched(struct responder_app *app, const struct request_pkt *e)
 {
     struct shadow_region *region = shadow_find(app->memory, e->rkey);

@@ -33,8 +33,8 @@ struct responder_app {
     const struct inferred_setup *setup;
     struct shadow_memory *memory;
     struct sim_host *host;
-    uint32_t *starve;     /* for each work request: number of its next tries that must find no
-                           * receive WQE */
+    uint32_t *starve;     /* for each work request: number of further transmissions to which our
+                           * responder must reply with an RNR NAK */
     uint8_t *invalidated; /* for each region: a SEND invalidated its R_Key */
     uint8_t *recv_buf;
     uint32_t recv_key;

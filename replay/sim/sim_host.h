@@ -44,7 +44,7 @@ const char *sim_host_open(struct sim_host *host, const uint8_t addr[16], enum ro
 const char *sim_host_connect(struct sim_host *host, struct rnic_qp_init *init,
                              struct rnic_qp_attr *attr, enum rnic_qp_state last);
 
-/* Ends the oracle's observation and frees the RNIC. */
+/* Finishes the oracle (flow_oracle_finish()) and frees the RNIC. */
 void sim_host_close(struct sim_host *host);
 
 /* Returns the number of frames that the RNIC received but passed to no QP. */

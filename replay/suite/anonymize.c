@@ -62,7 +62,7 @@ static bool change_mac(struct anonymizer *a, uint8_t *p)
     uint32_t n;
 
     if (p[0] & 1 || is_zero(p, MAC_LEN))
-        return true; /* multicast and broadcast addresses are not changed */
+        return true; /* zero, multicast and broadcast addresses are not changed */
     n = number_of(&a->mac, p);
     memset(p, 0, MAC_LEN);
     p[0] = 2; /* the bit that marks a locally administered MAC address */
@@ -75,7 +75,7 @@ static bool change_ip4(struct anonymizer *a, uint8_t *p)
     uint32_t n;
 
     if (is_zero(p, 4) || p[0] >= 224)
-        return true; /* multicast and broadcast addresses are not changed */
+        return true; /* zero, multicast and broadcast addresses are not changed */
     n = number_of(&a->ip4, p);
     if (n == 0 || n > TEST_NET_LAST + BENCH_NET_CNT)
         return false;
@@ -311,7 +311,8 @@ int anonymize(struct anonymizer *a, uint32_t idx, enum roce_link link, uint8_t *
     after = sums_of(&pkt, frame);
     if (roce_pkt_has(&pkt, ROCE_HDR_IP4))
         move_checksum(frame + pkt.off[ROCE_HDR_IP4] + ROCE_IP4_CSUM, before.ip4, after.ip4);
-    /* The ICRC counts the UDP checksum as all ones. */
+    /* This change does not affect the ICRC, which is computed with all bits of the UDP checksum set
+     * to 1. */
     if (roce_pkt_has(&pkt, ROCE_HDR_UDP) && pkt.udp.csum != 0)
         move_checksum(frame + pkt.off[ROCE_HDR_UDP] + ROCE_UDP_CSUM, before.udp, after.udp);
     return 0;

@@ -14,7 +14,8 @@
 
 #include "engine/play/rc_responder.h"
 
-/* Destination or source of a packet's payload: memory, or only the packet. */
+/* Place of a packet's payload that selects its masks. `memory` is true for WRITE and READ data:
+ * address `va` of the responder's host `device`. False: the masks depend on the packet. */
 struct masked_place {
     bool memory;
     uint32_t device; /* index into session.host */

@@ -173,7 +173,7 @@ static void put_diff(FILE *out, const json_t *diff)
 }
 
 /* Writes the differences of a connection or stream; `what` is the JSON member with its number. A
- * difference becomes a failure, a known deviation becomes text. */
+ * difference becomes a <failure> of the JUnit test case, a known deviation only becomes text. */
 static void put_diffs(FILE *out, const struct job *job, const char *what, size_t idx)
 {
     const json_t *diffs = json_object_get(job->json, "differences"), *diff;

@@ -96,7 +96,7 @@ static void print_rerun_command(FILE *text, const struct job *job,
     fputc('\n', text);
 }
 
-/* Draws the ladders. Draws none if out of memory. */
+/* Draws the ladder diagrams of a job. Draws none if out of memory. */
 static void draw_ladders(struct job *job, const struct replay *replay,
                          const struct report_options *options)
 {
@@ -279,8 +279,8 @@ static size_t wait_for_workers(struct job_batch *batch, const struct job_options
     do {
         pid = waitpid(-1, &status, 0);
     } while (pid < 0 && errno == EINTR);
-    /* waitpid() failed, because another part of the program has collected the exit statuses of the
-     * workers. Treat all remaining jobs as ended. */
+    /* If waitpid() failed (`pid` is negative), another part of the program has collected the exit
+     * statuses of the workers. Then treat all remaining jobs as ended. */
     for (size_t i = 0; i < batch->queue.cnt; i++)
         if (workers[i].pid && (workers[i].pid == pid || pid < 0)) {
             collect_result(&batch->jobs[i], &workers[i], pid < 0 ? -1 : status);

@@ -15,7 +15,7 @@
 #define CYAN   "36"
 #define BOLD   "1"
 
-/* Where a word must be in its line to be coloured. */
+/* Position in a line at which a word is coloured. */
 enum place {
     ANYWHERE,   /* anywhere, as a whole word */
     LINE_START, /* the beginning of a line, without blanks before it */
@@ -57,7 +57,7 @@ struct cookie {
     char *line;
     size_t len, cap;
     bool coloured;
-    unsigned columns; /* width at which lines are wrapped; 0: they are not */
+    unsigned columns; /* width at which lines are wrapped; 0: lines are not wrapped */
 };
 
 int colour_option(const char *command, const char *arg, enum colour_mode *mode)

@@ -17,8 +17,8 @@ struct file_queue {
     size_t taken, finished, returned;
 };
 
-/* Returns the number of workers for `cnt` files: `wanted`, or with 0 the number of processors, but
- * at most one for each file and CLI_JOBS_MAX. At least 1. */
+/* Returns the number of workers for `cnt` files: `wanted`, or the number of processors if `wanted`
+ * is 0. The result is at least 1, and at most `cnt` and CLI_JOBS_MAX. */
 unsigned file_queue_workers(unsigned wanted, size_t cnt);
 
 /* Makes the queue of `cnt` files. Returns false if out of memory. Call file_queue_free() in both

@@ -11,8 +11,8 @@ static void flush_line(struct json_line *line)
     line->written += line->len;
     line->len = 0;
     for (unsigned i = 0; i < line->depth && i < JSON_LINE_DEPTH; i++)
-        /* Its start is already in the file, so an empty object or array can no longer be
-         * omitted. */
+        /* The start of this open object or array is already in the file, so it can no longer be
+         * omitted if it remains empty. */
         line->open[i].at = SIZE_MAX;
 }
 

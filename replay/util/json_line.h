@@ -23,8 +23,8 @@ struct json_line {
     bool brief;       /* omit members that are 0, false, null or empty */
     bool first;       /* the innermost open object or array has no member yet */
     uint64_t written; /* bytes written to `out`; after json_line_end() the length of the line */
-    /* Of each open object or array: place of its member in `buf`, if it can be omitted, and the
-     * previous value of `first`. */
+    /* For each open object or array: `at`: index in `buf` at which its text begins, or SIZE_MAX if
+     * it cannot be omitted; `first`: value of json_line.first before it was opened. */
     struct {
         size_t at;
         bool first;
@@ -34,8 +34,8 @@ struct json_line {
     char buf[8192]; /* text that is not yet written to `out` */
 };
 
-/* `brief`: the line has no member that is 0, false, null or empty. Elements of arrays are never
- * omitted. */
+/* Begins a line and its object. `brief`: omit members that are 0, false, null or empty. Elements of
+ * arrays are never omitted. */
 void json_line_begin(struct json_line *line, FILE *out, bool brief);
 
 /* Closes the object and ends the line. Returns 0, or -1 if the line could not be written. */

@@ -41,8 +41,8 @@ static bool stat_folder(const char *path, struct stat *folder, const char **name
     return there;
 }
 
-/* Returns whether two paths name the same file although it does not exist yet: same folder and same
- * name. */
+/* Returns whether two paths would create the same file: the folder and the file name are equal.
+ * Works before the file exists. */
 static bool same_place(const char *path, const char *other)
 {
     const char *name, *its;

@@ -304,7 +304,7 @@ static int connect_id(const struct uc_call *call)
     return to_errno(result);
 }
 
-/* Rejects the request of an id. Returns an error of the library. */
+/* Rejects the connection request of an id. Returns 0 or an error of enum rnic_error. */
 static int reject(struct uc_id *id, uint8_t reason, const void *data, size_t len)
 {
     if (!uc_is_ud(id))

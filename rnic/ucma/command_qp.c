@@ -4,7 +4,7 @@
 #include "ucma/command.h"
 
 /* Returns the RNR NAK timer code for this QP. If the peer retries forever (RNR retry count 7), the
- * time is short. Otherwise it is the long time that Linux always uses (core/cm.c,
+ * time is 0.64 ms. Otherwise it is 655 ms, which Linux always uses (core/cm.c,
  * cm_init_qp_rtr_attr): on a busy machine, several times 0.64 ms may pass before the receiver runs,
  * and the peer would give up. The RNR retry count is taken from the REQ: the REP is not sent yet,
  * and the two usually contain the same value. */

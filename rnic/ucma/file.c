@@ -233,8 +233,8 @@ void uc_move_events(struct uc_id *id, struct uc_file *to)
         *last = event;
         last = &event->next;
         event->next = NULL;
-        if (event->child) /* the event of a connection request takes its new id along to the other
-                           * channel */
+        if (event->child) /* the id of the new connection moves to the other channel together with
+                           * its CONNECT_REQUEST event */
             event->child->file = to;
     }
     id->file = to;

@@ -12,8 +12,8 @@
 #include "ucma/ucma.h"
 #include <time.h>
 
-/* Maximum time for which the parent waits after a fork, ns. A name stays claimed while the child
- * has a copy of it; the child closes its copies right after the fork. */
+/* Maximum time for which the parent waits after a fork, ns. A registry name stays claimed while the
+ * child has a copy of its socket; the child closes its copies right after the fork. */
 #define CHILD_START_NS UINT64_C(200000000)
 #define POLL_NS        UINT64_C(2000000)
 

@@ -187,8 +187,9 @@ static bool claimed_elsewhere(const struct uc_port *on, unsigned space, uint16_t
     return uc_port_service_held(on, space, port, gid) && !claimed_here(on, space, port, gid);
 }
 
-/* Returns whether another process has claimed the port at all addresses of a device or, if `gid` is
- * NULL, at any of them. Such a claim has another name than that of `gid`. */
+/* Returns whether another process has claimed the port under another name so that the claims
+ * overlap: a claim at the address `gid` overlaps one at all addresses; a claim at all addresses
+ * (`gid` is NULL) overlaps one at any address. */
 static bool overlaps_elsewhere(struct uc_port *on, unsigned space, uint16_t port,
                                const uint8_t *gid)
 {

@@ -428,10 +428,11 @@ struct uc_port *uc_port_towards(const uint8_t gid[16], unsigned oif)
 /* lifetime of a cached address handle, ns; limited, because the MAC address of a neighbour may
  * change */
 #define AH_LIFE_NS UINT64_C(30000000000)
-/* Time for which a destination counts as silent after it did not answer, ns. In this time, a MAD to
- * the destination is dropped at once, so that MADs to other hosts need not wait. */
+/* Time for which a destination counts as silent after its MAC address could not be resolved, ns. In
+ * this time, a MAD to the destination is dropped at once, so that MADs to other hosts need not
+ * wait. */
 #define SILENT_NS UINT64_C(500000000)
-/* Longest wait for the answer of a destination, ns */
+/* Longest wait for the MAC address of a destination, ns */
 #define MAD_ANSWER_NS UINT64_C(50000000)
 
 static struct ibv_ah *create_ah(struct uc_port *port, const struct rnic_cm_addr *addr)
@@ -446,7 +447,7 @@ static struct ibv_ah *create_ah(struct uc_port *port, const struct rnic_cm_addr 
     return vah_create(port->pd, &attr, MAD_ANSWER_NS);
 }
 
-/* Returns an address handle, or NULL if the destination is silent or has no route. */
+/* Returns an address handle, or NULL if the destination is silent (SILENT_NS) or has no route. */
 static struct ibv_ah *get_ah(struct uc_port *port, const struct rnic_cm_addr *addr)
 {
     rnic_time now = rnic_live_now();

@@ -52,7 +52,9 @@ EXPORT _Noreturn void _exit(int status);
 EXPORT _Noreturn void _Exit(int status);
 EXPORT extern void (*rnic_preload_before_exit)(void);
 
-void (*rnic_preload_before_exit)(void); /* function that libibverbs.so.1 sets when it is loaded */
+void (*rnic_preload_before_exit)(void); /* function of our libibverbs.so.1 that sends delayed
+                                         * acknowledgements; the library sets this pointer when it
+                                         * is loaded */
 
 static atomic_uchar ours[FDS_MAX];
 static atomic_uchar closed_one; /* whether the program has closed one of our descriptors */

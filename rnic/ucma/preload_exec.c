@@ -112,7 +112,8 @@ static size_t measure_environment(char *const envp[], size_t *cnt)
     return room;
 }
 
-/* Copies the environment to `copy`. Writes the entries in which our value was missing to `room`. */
+/* Copies the environment to `copy`. An entry that lacks our value is written to `room` with our
+ * value added. */
 static void copy_environment(char *const envp[], char **copy, char *room)
 {
     for (; envp && *envp; envp++) {
@@ -130,7 +131,7 @@ static void copy_environment(char *const envp[], char **copy, char *room)
     *copy = NULL;
 }
 
-/* Calls an exec function with an environment in which the program finds the device. alloca(),
+/* Calls an exec function with an environment in which the program finds the device. Uses alloca(),
  * because the child of a vfork() must not call malloc(). */
 #define EXEC(next, file, argv, envp)                                                               \
     do {                                                                                           \
@@ -180,7 +181,8 @@ static size_t count_args(const char *arg, va_list args)
     return cnt;
 }
 
-/* Copies the arguments to an array in the format of execv(). Leaves `args` behind the NULL. */
+/* Copies the arguments to an array in the format of execv(). Afterwards, the next va_arg() of
+ * `args` returns the argument after the NULL. */
 static void fill_argv(char **argv, const char *arg, va_list *args)
 {
     union {
@@ -192,8 +194,8 @@ static void fill_argv(char **argv, const char *arg, va_list *args)
         word.in = va_arg(*args, const char *);
 }
 
-/* Starts `args`, and sets `argv` to an array of the arguments from `arg` to the NULL. alloca(),
- * because the child of a vfork() must not call malloc(). */
+/* Calls va_start() for `args`, and sets `argv` to an array of the arguments from `arg` to the NULL.
+ * Uses alloca(), because the child of a vfork() must not call malloc(). */
 #define COLLECT_ARGV(argv, arg, args)                                                              \
     do {                                                                                           \
         va_start(args, arg);                                                                       \

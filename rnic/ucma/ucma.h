@@ -148,8 +148,8 @@ struct uc_id {
     uint8_t tos;
     uint8_t ack_timeout; /* ACK timeout code; 0: not set */
     bool reuse;
-    bool afonly; /* bound to a wildcard address, the id uses only addresses of the same family (IPv4
-                  * or IPv6) */
+    bool afonly; /* if the id is bound to a wildcard address, it uses only addresses of the same
+                  * family (IPv4 or IPv6) */
     bool disconnect_posted;
     bool dreq_due; /* the process of the peer was killed, so this process must send the DREQ for
                     * it */
@@ -211,7 +211,7 @@ bool uc_port_own_gid(struct uc_port *port, uint8_t gid[16]);
 bool uc_port_service_held(const struct uc_port *port, unsigned space, uint16_t number,
                           const uint8_t *gid);
 
-/* Functions for the worker. uc_port_send() must be called without uc_lock. */
+/* Functions for the worker thread. uc_port_send() must be called without uc_lock. */
 void uc_port_send(struct uc_port *port, const uint8_t *mad, const struct rnic_cm_addr *addr);
 int uc_port_fd(struct uc_port *port);
 int uc_port_async_fd(struct uc_port *port);

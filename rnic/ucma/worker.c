@@ -55,8 +55,8 @@ void uc_worker_forked(void)
     wake_fd = -1;
 }
 
-/* Executes one waiting job and returns true, or returns false if there is none. May unlock uc_lock
- * while the job runs. */
+/* Sends one queued MAD, or executes one job of an id, and returns true. Returns false if there is
+ * neither. May unlock uc_lock meanwhile. */
 static bool do_one_job(void)
 {
     for (struct uc_port *port = uc_port_first(); port; port = uc_port_next(port)) {

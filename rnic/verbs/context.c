@@ -230,7 +230,8 @@ bool vctx_add_handle(struct ibv_context *context, struct rnic_map *map, void *ob
 
 struct ibv_context *vctx_open(struct ibv_device *ibv, int cmd_fd, uint32_t file)
 {
-    static uint32_t last_file; /* number of the newest file; protected by vdevice_lock */
+    static uint32_t last_file; /* number of the newest file (vctx.file); protected by
+                                * vdevice_lock */
     struct vdevice *device = vdevice_of(ibv);
     struct vctx *ctx = calloc(1, sizeof *ctx);
     struct stat is;
@@ -299,7 +300,7 @@ static const struct ibv_context *context_of(unsigned kind, const void *object)
 
 /* Stops the objects that the program left open, as the kernel does when the descriptor is closed:
  * QPs stop, and no events are reported. Their memory is not freed, because programs may still read
- * it. Locked. */
+ * it. Called with the device's lock. */
 static void drop_context_objects(struct vctx *ctx)
 {
     struct vhca *hca = ctx->hca;

@@ -92,7 +92,8 @@ static struct vdevice *add_device(const struct rnic_iface *iface)
     return device;
 }
 
-/* Updates `devices`. Returns the number of devices listed now, or a negative errno. Locked. */
+/* Updates `devices`. Returns the number of devices listed now, or a negative errno. Called with
+ * vdevice_lock. */
 static int refresh_devices(void)
 {
     const struct verbs_config *chosen = vdevice_config();
@@ -347,7 +348,8 @@ static void flush_devices(void)
     pthread_mutex_unlock(&vdevice_lock);
 }
 
-/* Function pointer of ucma/preload.c, if that is loaded: _exit() calls the function first. */
+/* Function pointer of ucma/preload.c, if that library is loaded. Its _exit() calls the function
+ * first. */
 extern void (*rnic_preload_before_exit)(void) __attribute__((weak));
 
 __attribute__((constructor)) static void at_start(void)

@@ -12,7 +12,7 @@
 #define MIN_ALIGN   6u  /* log2 of the alignment if the program requires none: a cache line */
 #define MAX_ALIGN   12u /* log2 of the largest alignment: a page */
 
-/* Reserves `len` bytes of the remaining device memory. */
+/* Reserves `len` bytes of the remaining device memory. Returns false if fewer bytes remain. */
 static bool reserve(struct vhca *hca, size_t len)
 {
     size_t used = atomic_load(&hca->dm_used);

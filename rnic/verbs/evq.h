@@ -4,8 +4,8 @@
  * Completion channels and the asynchronous events of a context are such queues. The descriptor is
  * an eventfd (port/sys/event_fd.h), readable exactly while the queue contains an event.
  *
- * Any thread may call any function, except evq_init() and evq_free(). While the lock is held, only
- * the lock of the waiters is taken.
+ * Any thread may call any function, except evq_init() and evq_free(). A thread that has the lock of
+ * a queue takes no other lock than that of the waiters (waiters.h).
  */
 #ifndef VERBS_EVQ_H
 #define VERBS_EVQ_H

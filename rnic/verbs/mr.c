@@ -11,7 +11,8 @@
 
 /* ---- protection domains ---------------------------------------------------------------------- */
 
-/* Creates the device's PD of a program's PD. Returns 0 or an errno. Locked. */
+/* Creates the device's PD for a PD of the program. Returns 0 or an errno. Called with the device's
+ * lock. */
 static int create_rnic_pd(struct vpd *pd, struct vhca *hca, struct rnic *rnic)
 {
     struct rnic_pd *is;

@@ -68,23 +68,24 @@ extern bool rnic_allow_disassociate_destroy;
 
 /* ---- the open device of a process, and a program's contexts on it ---------------------------- */
 
-/* Live device, shared by all contexts of this process on one interface. Members marked "locked" are
- * used only with the device's lock. */
+/* Live device, shared by all contexts of this process on one interface. */
 struct vhca {
     struct rnic_live *live;
-    struct rnic_map cqs, qps, srqs; /* maps from device objects to the program's objects; locked */
-    struct rnic_map mrs;            /* map from the L_Key to struct vmr; locked */
+    struct rnic_map cqs, qps, srqs; /* maps from device objects to the program's objects; under the
+                                     * device's lock */
+    struct rnic_map mrs;            /* map from the L_Key to struct vmr; under the device's lock */
     struct rnic_map pds, dms;       /* maps from vctx_key() to struct rnic_pd and struct vdm_memory,
-                                     * for ibv_import_pd() and ibv_import_dm(); locked */
-    uint32_t last_handle;           /* handle of the newest PD or DM; locked */
+                                     * for ibv_import_pd() and ibv_import_dm(); under the device's
+                                     * lock */
+    uint32_t last_handle;           /* handle of the newest PD or DM; under the device's lock */
     atomic_size_t dm_used;          /* allocated device memory, bytes */
-    struct vctx *contexts;          /* open contexts; locked */
+    struct vctx *contexts;          /* open contexts; under the device's lock */
     struct timeline *timeline; /* timeline of send requests; NULL without RNIC_TIMELINE; constant */
-    struct xrc_domain *domains; /* XRC domains; locked */
+    struct xrc_domain *domains; /* XRC domains; under the device's lock */
     bool shm;        /* frames go through shared memory, so there are no raw packet QPs; constant */
     uint64_t linger; /* quiet time before a QP ends, ms (RNIC_LINGER) */
     uint64_t lingered;    /* number of packets received (rx_packets) when the last quiet time ended;
-                           * locked */
+                           * under the device's lock */
     pid_t pid;            /* process that opened the device */
     bool inherited;       /* the parent of this process opened the device before fork() */
     struct vhca *parents; /* inherited device that this one replaces in a child; or NULL */
@@ -123,8 +124,8 @@ int vctx_refuse_inherited(struct ibv_context *context);
  * that the child opens. Returns 0 or an errno. */
 int vctx_renew(struct ibv_context *context);
 
-/* Waits while the device still receives packets from peers, as RNIC_LINGER requires (config.h). Not
- * locked. */
+/* Waits while the device still receives packets from peers, as RNIC_LINGER requires (config.h).
+ * Called without the device's lock. */
 void vhca_linger(struct vhca *hca);
 
 static inline struct vctx *vctx_of(struct ibv_context *context)
@@ -168,7 +169,7 @@ static inline uint64_t vctx_key(struct ibv_context *context, uint32_t handle)
 }
 
 /* Adds an object to a map of `struct vhca` with a new handle. Returns false if out of memory.
- * Called locked. */
+ * Called with the device's lock. */
 bool vctx_add_handle(struct ibv_context *context, struct rnic_map *map, void *object,
                      uint32_t *handle);
 
@@ -193,8 +194,8 @@ struct vpd {
     struct rnic_pd *rnic;
     struct vhca *hca;   /* live device of the PD */
     struct vpd *parent; /* PD that a parent domain refers to; NULL: not a parent domain */
-    unsigned refs;      /* parent domains that use this PD; QPs, SRQs and CQs that use this parent
-                         * domain; locked */
+    unsigned refs;      /* number of parent domains that use this PD or, for a parent domain, of
+                         * QPs, SRQs and CQs that use it; under the device's lock */
 };
 
 struct vmr {
@@ -228,7 +229,7 @@ int vmr_advise(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t fla
 struct vdm_memory {
     char *bytes;
     size_t len;
-    uint32_t regions; /* number of memory regions; locked */
+    uint32_t regions; /* number of memory regions; under the device's lock */
 };
 
 struct vdm {
@@ -259,11 +260,11 @@ struct vcq {
     }; /* must be first */
     struct rnic_cq *rnic;
     struct vhca *hca;
-    struct vpd *domain; /* parent domain that counts the CQ; else NULL */
-    unsigned comp_reported,
-        async_reported; /* number of events that the program received; under the queue's lock */
-    uint64_t wc_flags;  /* enum ibv_create_cq_wc_flags */
-    pthread_mutex_t poll_lock; /* locked from ibv_start_poll() to ibv_end_poll() */
+    struct vpd *domain;                     /* parent domain that counts the CQ; else NULL */
+    unsigned comp_reported, async_reported; /* number of events that the program received; under the
+                                             * event queue's lock */
+    uint64_t wc_flags;                      /* enum ibv_create_cq_wc_flags */
+    pthread_mutex_t poll_lock;              /* locked from ibv_start_poll() to ibv_end_poll() */
     bool single_threaded;
     struct rnic_wc current;
 };
@@ -282,7 +283,8 @@ struct vqp {
     struct rnic_qp *rnic;
     struct vhca *hca;
     struct ibv_qp_init_attr init; /* attributes of creation, with the actual capabilities */
-    struct ibv_ah_attr ah_attr;   /* address vector as the program set it; locked */
+    struct ibv_ah_attr ah_attr;   /* address vector as the program set it; under the device's
+                                   * lock */
     unsigned async_reported;
     struct rnic_pd *hidden_pd;  /* XRC_RECV: PD of the QP in the device; else NULL */
     struct vpd *domain;         /* parent domain that counts the QP; else NULL */
@@ -391,10 +393,10 @@ static inline struct rnic_pd *vpd_rnic(struct ibv_pd *pd)
     return vpd_base(pd)->rnic;
 }
 
-/* If `pd` is a parent domain, counts one more object of it and returns it; otherwise returns NULL.
- * Called locked. As with mlx5, QPs, SRQs and CQs use the parent domain, and all other objects use
- * its PD. The object keeps the result, because its ibv_pd may be gone: pyverbs unimports a PD
- * first. */
+/* If `pd` is a parent domain, increments its reference count and returns the parent domain;
+ * otherwise returns NULL. Called with the device's lock. As with mlx5, QPs, SRQs and CQs use the
+ * parent domain, and all other objects use its PD. The object keeps the result, because its ibv_pd
+ * may be gone: pyverbs unimports a PD first. */
 static inline struct vpd *vpd_hold(struct ibv_pd *pd)
 {
     struct vpd *domain = pd && vpd_of(pd)->parent ? vpd_of(pd) : NULL;
@@ -424,7 +426,7 @@ int vmw_dealloc(struct ibv_mw *mw);
 int vcq_poll(struct ibv_cq *cq, int cnt, struct ibv_wc *wc);
 uint8_t vcq_sl(const struct rnic_wc *wc); /* Returns the value of ibv_wc.sl. */
 /* Removes completions from the CQ. If there are none and `drives` is set, processes the device's
- * packets and tries again. Locked. */
+ * packets and tries again. Called with the device's lock. */
 size_t vcq_take(struct vcq *cq, struct rnic_wc *wc, size_t max, bool drives);
 int vcq_modify(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
 int vcq_req_notify(struct ibv_cq *cq, int solicited_only);
@@ -435,8 +437,8 @@ int vqp_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr 
 /* Converts a receive request of a QP or SRQ. Returns 0 or an errno. */
 int vqp_recv_wr_of(const struct ibv_recv_wr *from, struct rnic_recv_wr *to);
 struct ibv_qp *vqp_create_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
-void vqp_drop(struct vhca *hca, struct vqp *qp); /* Destroys a QP whose context is closed; called
-                                                  * locked. */
+void vqp_drop(struct vhca *hca, struct vqp *qp); /* Destroys a QP whose context is closed. Called
+                                                  * with the device's lock. */
 /* Initializes the work request builder of a QP; defined in wr_builder.c. */
 int wr_builder_init(struct vqp *qp, uint64_t send_ops_flags);
 void wr_builder_free(struct vqp *qp);
@@ -451,8 +453,8 @@ struct ibv_td *vtd_alloc(struct ibv_context *context, struct ibv_td_init_attr *a
 int vtd_dealloc(struct ibv_td *td);
 struct ibv_pd *vpd_alloc_parent(struct ibv_context *context,
                                 struct ibv_parent_domain_init_attr *attr);
-/* Registers the fork handlers of this layer and below, once. Layers above call it before they
- * register theirs. */
+/* Registers the fork handlers of this layer and of the layers below, once. A layer above calls this
+ * function before it registers its own handlers. */
 void vctx_register_fork_handlers(void);
 int vctx_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr,
                     size_t len);
@@ -466,8 +468,8 @@ struct rnic_mw_bind vmw_bind_of(struct ibv_mw *mw, uint32_t rkey,
 
 /* ---- paths and address handles --------------------------------------------------------------- */
 
-/* Builds the address vector for `ah`. Resolves the next hop, which may need time. Not locked.
- * Returns 0, EINVAL, or an error of rnic_live_resolve(). */
+/* Builds the address vector for `ah`. Resolves the next hop, which may need time. Called without
+ * the device's lock. Returns 0, EINVAL, or an error of rnic_live_resolve(). */
 int vah_path(struct ibv_context *context, const struct ibv_ah_attr *ah, struct rnic_av *av);
 /* Creates an address handle as ibv_create_ah() does, but waits for a neighbour for at most `wait`
  * ns. */

@@ -49,8 +49,8 @@ static int check_init(const struct ibv_qp_init_attr_ex *attr)
     }
 }
 
-/* Returns 0, or the reason why this process has no raw packet QPs. As in Linux, they need the same
- * right as a packet socket. */
+/* Returns 0, or an errno if this process may not create raw packet QPs. As in Linux, they need the
+ * same right as a packet socket. */
 static int check_raw(struct ibv_context *context)
 {
     static bool warned;
@@ -86,7 +86,7 @@ static int create_hidden_pd(struct ibv_context *context, struct vqp *qp)
     return result;
 }
 
-/* Creates the device's QP with a QPN allocated to this process. Locked. */
+/* Creates the device's QP with a QPN allocated to this process. Called with the device's lock. */
 static int create_rnic(struct vctx *ctx, struct rnic_pd *pd, struct rnic_qp_init *init,
                        struct vqp *qp)
 {

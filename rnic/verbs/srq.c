@@ -154,8 +154,8 @@ int vsrq_post_recv(struct ibv_srq *ibv, struct ibv_recv_wr *wr, struct ibv_recv_
 
 /* ---- XRC domains ----------------------------------------------------------------------------- */
 
-/* Finds or creates the XRC domain of a file, as Linux' ib_uverbs_open_xrcd. Locked. Returns 0 or an
- * errno. */
+/* Finds or creates the XRC domain of a file, as ib_uverbs_open_xrcd() of Linux does. Returns 0 or
+ * an errno. Called with the device's lock. */
 static int xrc_domain_get(struct vhca *hca, struct rnic *rnic, const struct stat *file, int oflags,
                           struct xrc_domain **out)
 {

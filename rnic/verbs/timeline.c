@@ -48,8 +48,9 @@ static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- writing the file ------------------------------------------------------------------------ */
 
-/* Writes a block in one call, unless the disk is full, so that blocks of several processes do not
- * mix. A child of fork() does not write its parent's buffered data. */
+/* Writes the buffered records with one write(2), so that blocks of several processes do not mix. If
+ * the disk is full, part of the block is missing. A child of fork() does not write its parent's
+ * buffered data. */
 static void flush_buffer(struct timeline *timeline)
 {
     size_t len = timeline->cnt * sizeof timeline->buffer[0];

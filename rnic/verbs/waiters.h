@@ -5,7 +5,8 @@
  * wait of poll(2) always ends after a handler, and the wait for a condition variable never does.
  * sem_wait(3) behaves like read(2) (signal(7)), so the waiters use semaphores.
  *
- * A thread that finds no event adds itself under the owner's lock. It then waits without the lock
+ * The owner of a list of waiters is an event queue (evq.h) or the rdma_cm device (ucma/file.c). A
+ * thread that finds no event adds itself to the list under `lock`. It then waits without the lock
  * at its own semaphore. An event wakes all waiters, and each checks for events again. A thread that
  * finds none therefore never consumes the wake-up of another thread.
  *
@@ -39,7 +40,7 @@ static inline void waiters_init(struct waiters *waiters, pthread_mutex_t *lock)
     waiters->first = NULL;
 }
 
-/* Adds the calling thread, which is about to wait. Called locked. */
+/* Adds the calling thread, which is about to wait. Called with the list's lock. */
 static inline void waiters_add(struct waiters *waiters, struct waiter *waiter)
 {
     sem_init(&waiter->woken, 0, 0);
@@ -49,7 +50,7 @@ static inline void waiters_add(struct waiters *waiters, struct waiter *waiter)
     waiters->first = waiter;
 }
 
-/* Wakes all waiting threads. Called locked. */
+/* Wakes all waiting threads. Called with the list's lock. */
 static inline void waiters_wake(struct waiters *waiters)
 {
     struct waiter *waiter = waiters->first;
@@ -62,8 +63,8 @@ static inline void waiters_wake(struct waiters *waiters)
     }
 }
 
-/* Removes all waiting threads from the list without waking them. Called locked, before the owner of
- * the list is freed. */
+/* Removes all waiting threads from the list without waking them. Called with the list's lock,
+ * before the owner of the list is freed. */
 static inline void waiters_forget(struct waiters *waiters)
 {
     for (struct waiter *waiter = waiters->first; waiter; waiter = waiter->next)

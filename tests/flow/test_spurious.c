@@ -205,8 +205,8 @@ static void response_sooner_than_any_round_trip_is_spurious(void)
     expect(&g, 1, 0);
 }
 
-/* Sends WRITEs of four packets, up to `messages`, from PSN `psn` on. Only the last packet of each
- * has AckReq. */
+/* Sends `messages` WRITEs of four packets, the first one with PSN `psn`. Only the last packet of
+ * each WRITE has AckReq. */
 static void write_all(struct flowgen *g, uint32_t psn, unsigned messages)
 {
     g->conn.psn[0] = psn;
@@ -311,10 +311,10 @@ static void timeout_before_the_first_response_can_be_spurious(void)
     expect(&g, 1, 0);
 }
 
-/* `cnt` SENDs, one at a time, over a path whose round trip is longer than the timeout; the
- * responder is 48 ms away from the capture point. If `lost`, the round trip is short, the ACK of
- * each SEND is lost behind the capture point, and the next SEND follows the ACK of its repetition.
- */
+/* Sends `cnt` SENDs one after the other, each retransmitted after the ACK timeout, and then one
+ * more SEND. The ACK of each SEND is captured 48 ms after the SEND, but reaches the requester only
+ * after the timeout. If `lost`, this ACK is lost behind the capture point, and the next SEND
+ * follows the ACK of the retransmission. */
 static void long_path(struct flowgen *g, unsigned cnt, bool lost)
 {
     struct roce_pkt p = {0};
@@ -339,7 +339,8 @@ static void long_path(struct flowgen *g, unsigned cnt, bool lost)
     }
 }
 
-/* Only the arrival of the captured ACK can have caused the request after each go-back. */
+/* After each go-back the requester sends its next request before a response to the go-back is
+ * captured. So it must have received the earlier ACK: the ACK was late and not lost. */
 static void request_before_the_next_response_shows_a_late_ack(void)
 {
     static const struct {
@@ -437,7 +438,7 @@ static void lost_acks_of_a_long_write_are_not_spurious(void)
 }
 
 /* Only the last packet of a WRITE is lost. The responder acknowledges each duplicate with the PSN
- * before it. */
+ * of the last packet that it received. */
 static void lost_last_packet_is_not_spurious(void)
 {
     struct flowgen g;

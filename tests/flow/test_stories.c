@@ -40,7 +40,8 @@ static void rnr_nak_without_retry_is_a_give_up(void)
         if (rows[i].cm) {
             struct roce_cm_msg req = flowgen_cm_req(&g), rep = flowgen_cm_rep(&g);
 
-            /* The REQ contains the count of the passive side. */
+            /* The count in the REP limits the RNR retries of side 0; that in the REQ limits
+             * those of side 1. */
             req.req.rnr_retry_count = rows[i].rnr_retry ? 0 : 7;
             rep.rep.rnr_retry_count = rows[i].rnr_retry;
             flowgen_cm(&g, 0, &req);
@@ -73,7 +74,8 @@ static void expect_end(unsigned row, enum roce_end end)
 
 /* The requester retransmits one request and then is silent. The observer must report that it gave
  * up only if the capture continues for longer than the requester would have waited, and if a retry
- * count from CM is used up. Otherwise the request has no response until the capture ended. */
+ * count from CM is used up. Otherwise the observer must report only that the request had no
+ * response when the capture ended. */
 static void requester_gave_up_only_if_the_capture_shows_it(void)
 {
     static const struct {

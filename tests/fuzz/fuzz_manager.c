@@ -18,7 +18,7 @@
 #define IDS    24u
 #define FLIGHT 24u
 #define SID    (UINT64_C(0x0000000001060000) | 7000u)
-/* Limit of the timers that expire at the end: 16 transmissions of each message, for all ids. */
+/* Maximum number of timer expiries at the end: 16 transmissions of each message, for all ids. */
 #define REST 4000u
 
 struct side {

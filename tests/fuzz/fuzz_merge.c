@@ -16,8 +16,10 @@
 #include "cmd_merge.h"
 #include "fuzz.h"
 
-#define EDITS     4u
-#define HEAD      (3 * EDITS) /* two bytes for the number of a value, one for its change; 0: none */
+#define EDITS 4u
+/* Length of the edits, bytes. An edit has the number of a JSON value (two bytes) and the kind of
+ * its change (one byte; 0: no change). */
+#define HEAD      (3 * EDITS)
 #define SEPARATOR 0x1E
 #define REPORTS   4u
 #define OUTPUTS   3u /* JSON, JUnit, page */

@@ -231,7 +231,7 @@ def in_tshark(world, spoil):
                            memory=0 if world.preload else 2 * MEMORY)
     if "RDMA over Converged" not in done.out and not spoil:
         return cnt, f"{source}: the plugin did not dissect: {done}"
-    # A capture that is cut ends with status 2, after all its frames.
+    # If the capture file ends inside a frame, tshark shows all complete frames and ends with status 2.
     if done.status not in (0, 2) or re.search(f"Dissector bug, protocol RoCE|{BROKEN}", done.out):
         return cnt, f"{source}: {done}"
     return cnt, None

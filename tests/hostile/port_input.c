@@ -31,12 +31,13 @@
 
 /* Actions of the hostile peer on the shared-memory wire. */
 enum act {
-    ACT_WORD = 'w',  /* writes the 8 bytes as the header word of its next record */
-    ACT_LEAVE = 'l', /* connects once more, and closes the connection without a hello */
-    ACT_HELLO = 'h', /* closes its connection, and connects with a new ring */
+    ACT_WORD = 'w',  /* the peer writes the command's 8 bytes as the header word of its next
+                      * record */
+    ACT_LEAVE = 'l', /* the peer connects once more, and closes this connection without a hello */
+    ACT_HELLO = 'h', /* the peer closes its connection, and connects with a new ring */
     ACT_READ = 'r',  /* the port sends a frame, which the peer never reads */
-    ACT_HEAD = 'p',  /* claims, with the 8 bytes, how far it has read the ring of the port, and the
-                      * port sends a frame */
+    ACT_HEAD = 'p',  /* the peer writes the command's 8 bytes as its read position in the ring of
+                      * the port; then the port sends a frame */
 };
 
 struct capture {
@@ -212,7 +213,7 @@ static void run_live(struct capture *capture)
 
 struct peer {
     struct rnic_port *port;
-    int listener, fd;           /* the peer's name, and its connection to the port */
+    int listener, fd;           /* socket on which the peer accepts the port; connection to it */
     struct shm_segment segment; /* ring of the peer's frames */
     struct shm_writer writer;
     int back;                /* connection from the port; -1: none */

@@ -66,8 +66,8 @@ static void frames_of_another_lane_overtake_nothing(void)
     expect_order(entry, (const unsigned[]){2, 0}, 2);
 }
 
-/* Many random frames. Each must arrive once and not before its time, and frames that do not wait
- * for others must arrive in the order of their times. */
+/* Many random frames. Each must arrive once, and the times of arrival must not decrease. A frame
+ * that does not wait for others to overtake it must arrive exactly at its time. */
 static void random_frames_arrive_once_and_in_order(void)
 {
     enum { FRAMES = 2000 };

@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "programs"))
 import pair  # noqa: E402 (tests/programs)
 import stacks  # noqa: E402
 
-# Addresses by the suffix of the placeholder, and the interface.
+# Values of the placeholders in programs.txt: IPv4 address, IPv6 address (suffix 6), and interface (IF).
 OURS = {"": "192.0.2.1", "6": "2001:db8::1", "IF": "tap0"}
 LINUX = {"": "192.0.2.2", "6": "2001:db8::2", "IF": "eth0"}
 TIMEOUT = 120  # seconds per row; the guest is emulated

@@ -258,7 +258,8 @@ def check_capture(shark, rocedrill, capture):
     text = shark.out(args)
     rows = [line for line in text.splitlines() if line.count("\t") == len(FIELDS) - 1]
     plugin, (program, times) = plugin_counts(text), check_counts(rocedrill, capture)
-    # The tables count a UC message at its First, and check at its Last: one of them may be lost.
+    # The tables count a UC message at its First packet, and check at its Last. If messages were lost, one of the two
+    # may be missing, so the numbers of messages are not compared.
     for counts in (plugin, program) if program.pop("messages lost", 0) else ():
         for key in [key for key in counts if "messages" in key]:
             del counts[key]

@@ -248,8 +248,8 @@ static void rejection_is_reported(void)
     end();
 }
 
-/* A client connects to a port on which no id listens, bound or not. The REQ must be rejected with
- * reason 8, invalid service ID. */
+/* A client connects to a port on which no id listens. (In the second turn an id is bound to the
+ * port.) The REQ must be rejected with reason 8, invalid service ID. */
 static void connect_without_listener_is_rejected(void)
 {
     for (int bound = 0; bound < 2; bound++) {
@@ -336,8 +336,8 @@ static void unroutable_address_is_reported(void)
     end();
 }
 
-/* As above, but the id is bound. Linux assumes that every IPv4 address is on the link of a bound
- * device; for IPv6 the call must fail at once. */
+/* An id that is bound to a device resolves an IPv6 address without a route: the call must fail with
+ * ENETUNREACH. (For IPv4, Linux assumes that every address is on the link of the bound device.) */
 static void bound_id_without_route_is_reported(void)
 {
     struct sockaddr_in6 to = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
@@ -493,8 +493,8 @@ static struct sockaddr_in6 link_local(unsigned last, const char *iface)
 }
 
 /* Binds and resolves link-local addresses with a scope, on a machine whose first link is another
- * one (core/cma.c, cma_check_linklocal). Adds the interface `iface` with the address fe80::77, and
- * fe80::55 behind it. */
+ * one (core/cma.c, cma_check_linklocal). Adds a veth pair: `iface` with the address fe80::77, and
+ * its other end with fe80::55. */
 static void scope(const char *iface)
 {
     char command[300], name[64];

@@ -212,7 +212,7 @@ static void visit(int number, int time)
     expect(before, RDMA_CM_EVENT_ROUTE_RESOLVED);
     MUST(rdma_migrate_id(id, events) == 0);
     rdma_destroy_event_channel(before);
-    /* No CQ is named, so librdmacm creates CQs and channels. */
+    /* The attributes contain no CQ, so librdmacm creates CQs and completion channels. */
     struct ibv_qp_init_attr init = qp_init(NULL);
     MUST(rdma_create_qp(id, NULL, &init) == 0);
     struct ibv_mr *mr = ibv_reg_mr(id->pd, in, LEN, IBV_ACCESS_LOCAL_WRITE);

@@ -60,8 +60,8 @@ static void file_under_closed_descriptor_is_kept(void)
 }
 
 /* The child of a vfork() closes all descriptors, as a shell does before it starts a program, and
- * puts another file in place of one. The channels of the parent must stay open: both share one
- * memory, but not the descriptors. */
+ * puts another file in place of one. The channels of the parent must stay open: parent and child
+ * share the memory, but not the descriptors. */
 static void vfork_child_closes_only_its_own(void)
 {
     begin(RDMA_PS_TCP, true, true);

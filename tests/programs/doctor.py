@@ -101,7 +101,8 @@ def without_links(rnic_run):
     done = run(["unshare", "-n", rnic_run, "--doctor"])
     for text in ("no interface is up: use --net", "verdict: programs run with rnic-run --net"):
         assert done.returncode == 0 and text in done.stdout, f"no '{text}': {done.stdout}"
-    # The hint is the first and the last line, and the exit status is that of the program.
+    # rnic-run must print that no interface is up, before and after the output of the program, and must end with the
+    # exit status of the program.
     said = run(["unshare", "-n", rnic_run, "--", "sh", "-c", "echo output; exit 7"])
     lines = said.stdout.splitlines()
     assert said.returncode == 7 and len(lines) == 3 and lines[1] == "output", said.stdout

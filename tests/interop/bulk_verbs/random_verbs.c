@@ -75,8 +75,8 @@ static const struct {
     NAME(cm, 0),        /* 1: rdma_cm connects the QPs */
     NAME(reject, 0),    /* number of connections that the right end rejects */
     NAME(leaveside, 0), /* end that leaves early, 0 or 1 */
-    NAME(leaveus, 0),   /* time from the start of the last round until that end leaves, us */
-    NAME(leave, 0),     /* enum leave: how that end leaves; 0: it does not leave */
+    NAME(leaveus, 0),   /* time from the start of the last round until `leaveside` leaves, us */
+    NAME(leave, 0),     /* enum leave: how `leaveside` leaves; 0: it does not leave */
     NAME(seconds, 4),   /* maximum time of a round, s */
     NAME(barrier, 1),   /* 0: an end may send before the other end has connected its QPs; 1: it
                          * waits */

@@ -91,7 +91,7 @@ struct queue {
     long posted, retired; /* numbers of send work requests of this round: posted, and completed */
     long to_post;
     long recvs;        /* number of receives posted */
-    int64_t next_recv; /* time of the next receive, ns; 0 if none is due */
+    int64_t next_recv; /* time at which the next receive is posted, ns; 0: none is due */
     long owed_recvs;
     int64_t next_post;
     bool failed;

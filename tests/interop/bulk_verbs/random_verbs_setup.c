@@ -72,8 +72,8 @@ void end_open(struct end *end)
     ibv_free_device_list(list);
     fcntl(end->ctx->async_fd, F_SETFL, fcntl(end->ctx->async_fd, F_GETFL) | O_NONBLOCK);
     end->gid = gid_index(end->ctx, end->ip[end->opt.side]);
-    if (end->opt.cm) /* rdma_cm opens the device a second time, and its ids need the objects of that
-                      * context */
+    if (end->opt.cm) /* librdmacm opens its own context of the device, and the PD of its ids must
+                      * belong to that context */
         return;
     end->pd = ibv_alloc_pd(end->ctx);
 }

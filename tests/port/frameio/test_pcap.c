@@ -173,7 +173,8 @@ static void frame_that_cannot_be_sent_is_counted(void)
     close_all();
 }
 
-/* The other end of a veth refuses a frame each time. This frame must not block later frames. */
+/* The other end of a veth refuses a frame at every attempt to send it, because its MTU is smaller.
+ * This frame must not block later frames. */
 static void refused_frame_does_not_block_others(void)
 {
     uint8_t buf[2][ROCE_FRAME_MAX] = {{2, 0, 0, 0, 0, 2}};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Tests the tap: a copy of each sent frame leaves on the interface of the tap, with a right ICRC,
- * and the frame itself reaches the port behind. */
+/* Tests the tap port: it sends a copy of each frame on the interface of the tap, with a right ICRC,
+ * and passes the frame itself to the port that it wraps. */
 #include <errno.h>
 #include <linux/if_packet.h>
 #include <net/if.h>

@@ -80,8 +80,8 @@ static void useless_delays_make_delayed_acks_rare(void)
     CU_ASSERT(count_waits_in_vain(300) >= 4);
 }
 
-/* Even if delays for the next request are skipped, ACKs are delayed for the program's own answer.
- */
+/* Even if the policy no longer delays ACKs for the peer's next request, it delays an ACK for the
+ * request with which the program answers. */
 static void ack_waits_for_the_answer(void)
 {
     begin();
@@ -128,7 +128,8 @@ static void acks_rarely_wait_for_a_program_that_does_not_answer(void)
     CU_ASSERT(count_unanswered(300) >= 4);
 }
 
-/* After the program's answer, the ACK is delayed further, for the peer's next request. */
+/* After the program has sent the request with which it answers, the ACK is delayed further, for the
+ * peer's next request. */
 static void answer_extends_the_wait_for_the_next_request(void)
 {
     begin();
@@ -171,7 +172,8 @@ static void backoff_doubles_from_the_second_failure_on(void)
     EXPECT_EQ(backoff.failures, 0);
 }
 
-/* On a wire where a frame costs little, an ACK never waits for the peer's next request. */
+/* If frames are cheap (shared memory), an ACK is delayed only for the request with which the
+ * program answers, never for the peer's next request. */
 static void cheap_frames_wait_only_for_the_answer(void)
 {
     struct ack_policy cheap = {.cheap_frames = true};

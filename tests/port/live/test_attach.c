@@ -105,7 +105,7 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
 
 struct opening {
     struct rnic_live *live;
-    /* number of descriptions; number of those before `live` was set */
+    /* number of calls of count_description(); number of those before `live` was set */
     _Atomic unsigned described, early;
     _Atomic bool ends;
 };
@@ -337,9 +337,9 @@ static void interface_changes_are_reported(void)
     rnic_live_close(live);
 }
 
-/* Kernel that drops the next netlink requests. The sender of each waits until the test releases it,
- * or for 10 s. */
-static atomic_int dropped_next; /* number of requests that the kernel will drop */
+/* The linker replaces send() by __wrap_send(), which does not pass the next `dropped_next` netlink
+ * requests to the kernel. Each such call waits until the test releases it, at most 10 s. */
+static atomic_int dropped_next; /* number of requests that will be dropped */
 static atomic_uint waiting;     /* number of senders that wait */
 static sem_t released;
 
@@ -392,8 +392,8 @@ static void silent_kernel_does_not_stop_the_device(void)
     sem_destroy(&released);
 }
 
-/* A list that fails because the kernel does not answer is not requested again at once, as one that
- * changed is. */
+/* If the kernel does not answer the request for the list of interfaces, the call fails after one
+ * request. (If the list changes while the kernel sends it, the call repeats the request.) */
 static void silent_kernel_is_asked_once(void)
 {
     struct rnic_iface *list;
@@ -581,7 +581,7 @@ static void devices_converse_over_memory_ports(void)
 
 /* ---- time of received frames ----------------------------------------------------------------- */
 
-/* A port in front of another one with a slow receive call, like that of a thread that lost its CPU.
+/* A port in front of another port. Its receive call takes 5 ms, as if the thread had lost its CPU.
  */
 struct slow {
     struct wrap wrap;

@@ -70,8 +70,8 @@ static void frame(struct pcapng_merge *merge, int stream, uint64_t stamp)
     EXPECT_EQ(pcapng_merge_feed(merge, stream, buf, len), 0);
 }
 
-/* A mark says that its stream will not have frames older than the mark. Frames of all streams that
- * are not older than it wait until the stream has a later mark. */
+/* A mark with time T promises that its stream will have no more frames before T. The merge must
+ * hold back the frames of all streams from T on, until this stream has a later mark. */
 static void marks_hold_younger_frames_back(void)
 {
     struct pcapng_merge *merge = pcapng_merge_new();

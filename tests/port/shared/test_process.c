@@ -188,7 +188,8 @@ static void silent_processes_share_one_deadline(void)
         close(fd[i]);
 }
 
-/* Only root sees the processes of other users. The kernel names the user of a process. */
+/* Only root sees the processes of other users. A process cannot pretend to have another user,
+ * because the kernel reports the user of a socket's peer. */
 static void processes_of_other_users_are_not_listed(void)
 {
     int fd = listen_as("e0", 0);

@@ -223,7 +223,7 @@ static void pages_of_the_first_rings_are_mapped_at_once(void)
     close_all();
 }
 
-/* Fills the ring to `i`. Returns the number of frames that it accepted. */
+/* Fills the ring from port A to port `i`. Returns the number of frames that fitted. */
 static unsigned fill_ring(unsigned i)
 {
     unsigned cnt = 0, flags;
@@ -334,8 +334,9 @@ static bool is_readable(unsigned i, int timeout)
     return poll(fds, 1, timeout) == 1;
 }
 
-/* A child of fork() keeps copies of B's descriptors, for example until its first call of verbs. B
- * must still end the watch of its sockets to A, or it uses the freed ring of A. */
+/* A child of fork() has copies of B's descriptors, for example until its first call of verbs. When
+ * A ends, B must still remove its sockets to A from its epoll set; otherwise it uses the freed ring
+ * of A. */
 static void ended_process_is_forgotten_if_a_child_has_copies(void)
 {
     struct seen seen;
@@ -532,8 +533,8 @@ static void process_of_another_user_is_refused(void)
     close_all();
 }
 
-/* Without files of the size of a ring, no peer can be reached: the port says so at once, and the
- * kernel does not end the program with SIGXFSZ. */
+/* RLIMIT_FSIZE forbids files of the size of a ring, so no peer can be reached. Opening the port
+ * must fail with a reason, and the kernel must not end the program with SIGXFSZ. */
 static void limit_of_file_sizes_is_reported(void)
 {
     struct rlimit limit, small;

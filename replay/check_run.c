@@ -20,16 +20,16 @@
 #include "util/sigint.h"
 #include "util/xml_escape.h"
 
-/* Limit of the connections that a report keeps; each needs 5 kB. SHORT: for the summary; LONG: for
- * -v and JUnit. */
+/* Maximum number of connections that a report keeps; each connection needs 5 kB. CONNS_SHORT is for
+ * the summary and the page, CONNS_LONG for -v, JUnit and shards. */
 #define CONNS_SHORT 64u
 #define CONNS_LONG  4096u
 
 #define WATCHES_MAX                                                                                \
-    (EXPORT_WATCHES + 4) /* watches of the exports, the monitor, the other end, the baseline and   \
-                          * the page */
+    (EXPORT_WATCHES + 4) /* maximum number of struct check_watch: those of the exports, and one    \
+                          * each for the monitor, --other-end, --baseline and the page */
 
-/* The outputs that contain the results of the captures one after the other. */
+/* Outputs to which the result of each capture is appended, in the order of the captures. */
 enum { TO_TEXT, TO_JSON, TO_JUNIT, TO_CNT };
 
 /* ---- checking a capture ------------------------------------------------------------------------
@@ -83,8 +83,8 @@ static int check_second(const struct check_args *args, const char *path,
     return check_capture(path, &options, report, error);
 }
 
-/* Checks the capture of the other end and compares it with the first one. Sets args->compared if
- * that succeeded, and args->other_status. */
+/* Checks the capture of --other-end and compares it with the first capture. Sets args->compared to
+ * whether both succeeded, and sets args->other_status. */
 static void check_other_end(struct check_args *args)
 {
     const char *const name[2] = {args->captures.item[0].path, args->other_end};
@@ -104,9 +104,8 @@ static void check_other_end(struct check_args *args)
     check_report_free(&report);
 }
 
-/* Prints the comparison with the capture of the other end. Returns the exit status for that
- * capture.
- */
+/* Prints the comparison with the capture of --other-end. Returns the exit status for the capture of
+ * --other-end. */
 static int print_other_end(const struct check_args *args)
 {
     const char *const name[2] = {args->captures.item[0].path, args->other_end};
@@ -154,7 +153,7 @@ static void put_comparison(const struct check_args *args)
 }
 
 /* Returns the profile of known deviations for a capture: that of --quirks if the user gave one,
- * otherwise that in the folder's manifest. */
+ * otherwise that in the folder's manifest.tsv. */
 static enum roce_profile profile_of(const struct capture_item *item, const struct check_args *args)
 {
     enum roce_profile named = item->peer ? roce_profile_find(item->peer) : ROCE_PROFILE_CNT;
@@ -293,7 +292,8 @@ struct check_sum {
     int status;                     /* highest exit status of all captures */
 };
 
-/* Adds the result of a capture, whose text was printed, and prints its error. */
+/* Adds the exit status of a capture to `sum`, and prints its error message. The caller has already
+ * printed the report of the capture. `last`: no other report follows. */
 static void add_result(struct check_sum *sum, const struct check_args *args, int status,
                        const char *fault, bool last)
 {
@@ -340,10 +340,11 @@ struct checked {
 struct check_pool {
     struct check_args *args;
     struct check_sum *sum;
-    /* A thread that checks a capture with the whole memory limit locks it for writing, so that no
-     * other thread checks a capture at the same time. */
+    /* A thread locks `memory` for writing to check a capture with the whole memory limit, so that
+     * no other thread checks a capture at the same time. Otherwise it locks `memory` for
+     * reading. */
     pthread_rwlock_t memory;
-    size_t mem_share;     /* memory limit of each capture in all other cases, bytes */
+    size_t mem_share;     /* memory limit of a capture while other threads check captures, bytes */
     pthread_mutex_t lock; /* lock of all members below */
     struct file_queue queue;
     struct checked *checked;
@@ -439,7 +440,7 @@ static bool check_with(struct check_worker *worker, size_t at, unsigned threads)
         one.error.text[0] = '\0';
         one.mem_max = 0;
         pthread_rwlock_wrlock(&pool->memory);
-        malloc_trim(0); /* returns the memory that the other threads used before */
+        malloc_trim(0); /* returns to the kernel the memory that the other threads have freed */
         check_one(&one, args);
         pthread_rwlock_unlock(&pool->memory);
     }
@@ -458,7 +459,8 @@ static bool check_with(struct check_worker *worker, size_t at, unsigned threads)
     return one.interrupted;
 }
 
-/* Writes the results that are next in the order of the captures. */
+/* Writes the results of all checked captures up to the first one, in the order of the captures,
+ * that is not checked yet. */
 static void write_finished(struct check_pool *pool)
 {
     size_t at;
@@ -524,8 +526,8 @@ static int run_workers(struct check_pool *pool, struct check_worker *worker, uns
     return started ? 0 : -1;
 }
 
-/* Checks `cnt` captures at a time. The outputs are those of check_in_turn(). Returns 0, or the exit
- * status after an error. */
+/* Checks `cnt` captures at a time. Writes the same outputs as check_in_turn(). Returns 0, or the
+ * exit status after an error. */
 static int check_in_parallel(struct check_args *args, struct check_sum *sum, unsigned cnt)
 {
     struct check_pool pool = {.args = args, .sum = sum, .mem_share = ROCE_FLOW_MEM_MAX / cnt};

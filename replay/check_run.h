@@ -22,8 +22,8 @@ struct check_args {
     bool any_order;
     enum roce_profile profile;
     enum fail_on fail_on;
-    unsigned jobs; /* number of captures checked at a time, or of threads that judge one; 0: as many
-                    * as processors, and one judges */
+    unsigned jobs; /* --jobs: number of captures checked at a time, or of threads that judge a
+                    * single capture; 0: number of processors */
     const char *json_path, *junit_path, *annotate_path, *html_path, *timeline_path;
     FILE *json, *junit, *html;
     struct page page;
@@ -35,13 +35,13 @@ struct check_args {
     struct narrow narrow;
     struct session_options monitor;
     const char *other_end; /* Path of the capture taken at the other end of the link (--other-end),
-                              or NULL. */
+                            * or NULL. */
     const char *baseline_path;     /* path of the capture of --baseline, or NULL */
     double slower_percent;         /* argument of --fail-on slower, percent; 0: not given */
-    struct baseline *baseline;     /* comparison with it; NULL if baseline_path is NULL */
-    struct two_points *two_points; /* comparison of the two captures; NULL if other_end is NULL */
-    bool compared;                 /* the comparison succeeded */
-    int other_status;              /* exit status for the capture of the other end */
+    struct baseline *baseline;     /* result of --baseline; NULL if baseline_path is NULL */
+    struct two_points *two_points; /* result of --other-end; NULL if other_end is NULL */
+    bool compared;                 /* the comparison with the capture of --other-end succeeded */
+    int other_status;              /* exit status for the capture of --other-end */
     struct session *session; /* Running monitor (monitor/session.h); NULL without an option that
                               * requires a monitor. */
 };

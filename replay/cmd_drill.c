@@ -144,7 +144,7 @@ struct drill_args {
     struct rnic_api api; /* functions of `library` */
     struct drill_suite_options options;
     struct drill_live_args live;
-    char *device_options; /* the options that select the device, as a shell reads them */
+    char *device_options; /* command line options that select the device, quoted for a shell */
 };
 
 static void print_usage(FILE *out)
@@ -458,8 +458,8 @@ static void print_drill(const struct drill_case *c)
     printf("]\n");
 }
 
-/* Prints an error for each drill that cannot be parsed, then the number of drills that can, or,
- * with `list`, a line for each of these. Returns the exit status. */
+/* Prints an error for each drill that cannot be parsed. Then prints the number of all other drills,
+ * or, if `list` is true, a line for each of them. Returns the exit status. */
 static int report_check(const struct drill_suite *suite, bool list)
 {
     size_t drills = 0, variants = 0;

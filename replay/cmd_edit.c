@@ -107,9 +107,9 @@ static int write_due(struct edit *edit, uint64_t now)
     }
 }
 
-/* Returns the number of the interface for a link layer. Writes the interface before its first
- * frame, and the first interface with the head of the file. Returns -1 if the file cannot be
- * written. */
+/* Returns the number of the pcapng interface for a link layer. Before the first frame of a link
+ * layer, writes its interface description. Before the first interface, also writes the section
+ * header. Returns -1 if the file cannot be written. */
 static int64_t iface_of(struct edit *edit, enum roce_link link)
 {
     const uint32_t linktype = capture_linktype(link);
@@ -125,8 +125,8 @@ static int64_t iface_of(struct edit *edit, enum roce_link link)
     return edit->iface_cnt++;
 }
 
-/* Replaces the packet that begins at `off` of the frame by the impaired one. A correct FCS stays
- * correct. */
+/* Replaces the packet at offset `off` of the frame by the impaired packet. If the frame had a
+ * correct FCS, computes the FCS again. */
 static void change_frame(uint8_t *data, uint32_t len, enum roce_link link, size_t off,
                          const struct impair_result *result)
 {
@@ -165,8 +165,8 @@ static bool put_copy(struct edit *edit, const struct captured_frame *frame, size
     return true;
 }
 
-/* Notes why the rules that name this frame by its number did not change it. `pkt` is NULL if the
- * frame is not a RoCE packet. */
+/* For each rule that names this frame by its number, sets edit->why to the reason why the rule did
+ * not change the frame. `pkt` is NULL if the frame is not a RoCE packet. */
 static void note_unchanged(struct edit *edit, const struct captured_frame *frame,
                            const struct roce_pkt *pkt)
 {

@@ -183,8 +183,8 @@ static int check_reports(const struct shard_report *r, unsigned cnt, struct erro
         if (!seen[i])
             rc = error_set(error, "shard %zu of %zu is missing", i, count);
     free(seen);
-    /* A report of drills lacks the drills without the variant of --only, so its number of files is
-     * not checked. */
+    /* Does not check the number of files of drill reports: with --only, these reports omit the
+     * drills that do not have the variant. */
     if (rc == 0 && files > size / FILE_MIN && !(r[0].kind && strcmp(r[0].kind, "drills") == 0))
         rc = error_set(error, "%s: the run had %zu files, but the reports have fewer results",
                        r[0].path, files);
@@ -248,7 +248,7 @@ struct check_merge {
     size_t cnt;
 };
 
-/* Returns whether a line of a report of check is no object with a type, or is cut. */
+/* Returns whether a line of a check report does not begin with a member "type", or is truncated. */
 static bool is_damaged(const char *line, size_t len)
 {
     static const char begin[] = "{\"type\":\"";
@@ -257,7 +257,7 @@ static bool is_damaged(const char *line, size_t len)
            memcmp(line + len - 2, "}\n", 2) != 0;
 }
 
-/* Returns whether a part has the exit status of a check. */
+/* Returns whether `part`, the last line of a capture, has a valid exit status. */
 static bool has_status(const json_t *part)
 {
     const json_t *status = json_object_get(part, "exit_status");
@@ -366,8 +366,8 @@ static int print_check(const struct merge_args *args, const struct check_merge *
     return status;
 }
 
-/* Checks that the report of a capture is complete. Its JUnit report is copied, so it must not have
- * other elements. Returns 0, or -1 and an error. */
+/* Checks that the report of a capture is complete. The JUnit report of the capture is copied into
+ * the merged report, so it must be a single element <testsuite>. Returns 0, or -1 and an error. */
 static int examine_lines(const struct check_lines *lines, size_t at, size_t cnt,
                          struct error *error)
 {

@@ -32,11 +32,13 @@ bool agent_read_number(const json_t *in, const char *name, uint64_t max, uint64_
 int agent_access_of(const json_t *in);
 
 /* Converts a string of hexadecimal digits to *len bytes. The caller frees the result. Returns NULL
- * if the text is not hexadecimal or too long. */
+ * if the text is not hexadecimal, if it encodes more than AGENT_DATA_MAX bytes, or if out of
+ * memory. */
 uint8_t *agent_bytes_of(const json_t *value, uint32_t *len);
 
-/* Read the member that names an existing object ("qp", "srq", ...) by its number. Return true and
- * set *out, or false if no object has this number. */
+/* Each function reads one member of the request, for example "qp", whose value is the number of an
+ * object. Returns true and sets *out to this number, or returns false if there is no such
+ * object. */
 bool agent_which_qp(struct agent_device *dev, const json_t *in, uint32_t *out);
 bool agent_which_srq(struct agent_device *dev, const json_t *in, uint32_t *out);
 bool agent_which_mw(struct agent_device *dev, const json_t *in, uint32_t *out);

@@ -5,9 +5,9 @@
  * completions. The agent serves one session at a time over TCP; docs/agent.md describes the
  * protocol.
  *
- * Without --token, every program that can connect to the port can use the device and the agent's
- * own memory, but no other memory. Therefore the agent listens on the loopback address unless
- * --listen names another one.
+ * Without --token, every program that can connect to the port can use the device and the memory
+ * that the agent allocates, but no other memory of the host. Therefore the agent listens on the
+ * loopback address unless --listen names another one.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -109,7 +109,7 @@ static bool port_is_wrong(const char *port)
 }
 
 /* Returns a socket that listens at `path` and to which only this user can connect, or -1 after an
- * error message. Replaces the socket of an agent that has ended. */
+ * error message. Removes the socket file that an ended agent left at `path`. */
 static int listen_at_path(const char *path)
 {
     struct sockaddr_un addr = {.sun_family = AF_UNIX};

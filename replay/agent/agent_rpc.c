@@ -414,7 +414,7 @@ json_t *agent_rpc_answer(struct agent_device *dev, const char *line, size_t len)
         if (!out)
             out = name ? agent_error_reply("unknown op %.64s", name)
                        : agent_error_reply("op required");
-        if (!out) /* json_pack failed because the name ends inside a UTF-8 character */
+        if (!out) /* json_pack() failed, because %.64s cut the name inside a UTF-8 character */
             out = agent_error_reply("unknown op");
     }
     json_decref(in);

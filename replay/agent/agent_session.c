@@ -13,7 +13,7 @@
 #include "base/clock.h"
 
 #define LINGER_MS                                                                                  \
-    UINT64_C(1000) /* time that the client has to close the connection after the last reply, ms */
+    UINT64_C(1000) /* limit for the client to close the connection after the last reply, ms */
 /* A session without a request ends after this time, ms. */
 #define IDLE_MS (UINT64_C(10) * 60 * 1000)
 
@@ -57,7 +57,7 @@ int agent_session_token(struct agent_session *session, const char *path, struct 
 }
 
 /* Returns whether `text` is the token. The time of the comparison depends only on the length of
- * `text`, so it does not show how many characters are right. */
+ * `text`, so a client cannot measure how many characters are right. */
 static bool is_token(const struct agent_session *session, const char *text, size_t len)
 {
     unsigned char differs = len != session->token_len;
@@ -83,8 +83,8 @@ static json_t *open_device(struct agent_client_conn *conn)
     return last_reply(conn->dev->error.text);
 }
 
-/* Checks the first request of a session that requires a token, which must contain it, and opens the
- * device. Returns the reply. */
+/* Checks that the first request of a session contains the token, and opens the device. Called only
+ * if the agent requires a token. Returns the reply. */
 static json_t *admit(struct agent_client_conn *conn, const char *line, size_t len)
 {
     json_t *in = json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL), *refusal;
@@ -143,16 +143,16 @@ static bool send_reply(const struct agent_client_conn *conn, json_t *answer)
     bool fine = !json_is_true(json_object_get(answer, "end"));
 
     if (text)
-        text[len] = '\n'; /* the line feed replaces the terminating zero, so that one TCP segment
-                           * suffices */
+        text[len] = '\n'; /* replaces the terminating zero, so that the reply and the line feed are
+                           * one TCP segment */
     fine = text && send_bytes(conn, text, len + 1) && fine;
     free(text);
     json_decref(answer);
     return fine;
 }
 
-/* Answers all complete lines in the buffer and keeps the incomplete rest. Returns false if the
- * session must end. */
+/* Replies to each complete line in the buffer, and keeps the incomplete last line. Returns false if
+ * the session must end. */
 static bool serve_lines(struct agent_client_conn *conn)
 {
     char *line = conn->buf, *end;
@@ -171,7 +171,7 @@ static bool serve_lines(struct agent_client_conn *conn)
 }
 
 /* Serves requests until the session ends. The time limit of a request starts at its first byte. So
- * a client cannot keep the session by sending a few bytes now and then. */
+ * a client cannot keep the session open by sending a few bytes from time to time. */
 static void serve_requests(struct agent_client_conn *conn)
 {
     uint64_t patience = conn->session->seconds * UINT64_C(1000);

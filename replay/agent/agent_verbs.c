@@ -306,7 +306,8 @@ int agent_qp_connect(struct agent_device *dev, uint32_t qp, const struct agent_c
     struct ibv_qp_attr attr;
     static const struct {
         enum ibv_qp_state state;
-        int rc, uc, ud; /* enum ibv_qp_attr_mask that a QP of each service needs */
+        int rc, uc, ud; /* attributes (enum ibv_qp_attr_mask) that ibv_modify_qp() requires for RC,
+                         * UC and UD */
     } steps[] = {
         {IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
          IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
@@ -563,7 +564,7 @@ int agent_poll(struct agent_device *dev, struct agent_completion *out)
             return error_set(&dev->error, "cannot poll the completion queue");
         if (cnt == 0)
             return 0;
-        /* Completions of a deleted QP are skipped: their entries are free. */
+        /* Skips completions of deleted QPs, whose entries in dev->wr were freed. */
     } while (wc.wr_id >= AGENT_CQ_LEN || !dev->wr[wc.wr_id].bytes);
     wr = &dev->wr[wc.wr_id];
     *out = (struct agent_completion){

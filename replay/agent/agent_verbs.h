@@ -22,7 +22,8 @@
 
 /* Limits of a session. They prevent a client from using all memory of the host. */
 #define AGENT_BYTES_MAX (UINT64_C(1) << 30)
-/* Limit of the data in a request or reply, bytes; as hexadecimal digits, it is twice as long. */
+/* Limit of the data in a request or reply, bytes. A message contains two hexadecimal digits for
+ * each byte. */
 #define AGENT_DATA_MAX (256u * 1024)
 #define AGENT_MRS_MAX  4096u
 #define AGENT_QPS_MAX  4096u
@@ -34,7 +35,7 @@
 #define AGENT_PORT     1
 #define AGENT_PKEY     0xFFFFu /* default P_Key; at index 0 of a RoCE port */
 /* Memory that the agent counts towards AGENT_BYTES_MAX for a QP, and for each WQE of its queues,
- * bytes. A device needs about as much. */
+ * bytes. The driver of an RDMA device allocates about as much memory. */
 #define AGENT_QP_BYTES  16384u
 #define AGENT_WQE_BYTES 128u
 /* GRH area before the payload of a UD datagram in its receive buffer, bytes (R172). */
@@ -80,7 +81,7 @@ struct agent_wr {
     uint64_t id; /* number that the client chose for the work request */
     bool recv;
     bool placed;  /* the client named the buffer */
-    bool shared;  /* receive posted to an SRQ: only its completion shows the QP */
+    bool shared;  /* receive posted to an SRQ: the QP is known only from the completion */
     bool fetches; /* READ or atomic: the device writes the result into the buffer */
     uint32_t len;
     uint8_t *bytes;

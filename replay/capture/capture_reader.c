@@ -43,7 +43,7 @@ struct capture_reader {
     uint32_t last;  /* number of the last frame to read; UINT32_MAX: no limit */
     uint64_t start; /* time of the first frame, ns since 1970 */
     const struct narrow *narrow;
-    bool ignores_sigint;      /* a signal does not end the reading */
+    bool ignores_sigint;      /* SIGINT does not end the reading */
     struct mmap_file *mapped; /* result of reader_map(), owned by the caller of reader_map() */
     /* Every frame has link layer `link` and no record header, so the fast path is allowed. */
     bool straight;
@@ -406,8 +406,8 @@ uint32_t reader_snaplen(const struct capture_reader *reader)
     return reader->pcap ? (uint32_t)pcap_snapshot(reader->pcap) : reader->cap.snaplen;
 }
 
-/* Returns whether the input is an uncompressed file of at least `min` bytes, of which only the
- * first piece was read so far. */
+/* Returns whether the input is an uncompressed file of at least `min` bytes, of which the reader
+ * has read only the first piece. */
 static bool is_long_file(const struct capture_reader *reader, uint64_t min)
 {
     return !reader->pcap && !reader->decompress && reader->total >= min &&

@@ -52,7 +52,7 @@ struct captured_frame {
     bool block_big;
 };
 
-/* Returns the LINKTYPE_ number of a file whose frames begin with this header. */
+/* Returns the LINKTYPE_ number of a capture file whose frames have this link layer. */
 uint32_t capture_linktype(enum roce_link link);
 
 /* Opens a capture. Returns NULL and sets the error if the file cannot be opened, is not a capture,
@@ -67,9 +67,11 @@ struct capture_reader *reader_open_as(const char *path, const char *name, struct
 int reader_next(struct capture_reader *reader, struct captured_frame *out, struct error *error);
 
 /*
- * Fast path of reader_next(): reads the next frame if it is an ordinary one. Returns false for an
- * unusual frame and for the first frame of a file; reader_next() then returns this frame. Does not
- * set the record and the block of *out. Call it only after reader_ready() returned true.
+ * Fast path of reader_next() for little-endian pcap files. Returns true and fills *out, except its
+ * members for the record and the block. Returns false for other files, at the end, and if the next
+ * frame is not in memory or its header has an invalid value; the caller then calls reader_next().
+ * With reader_narrow(), call reader_next() for the first frame, because only reader_next() stores
+ * the start time.
  */
 bool reader_next_here(struct capture_reader *reader, struct captured_frame *out);
 
@@ -85,11 +87,12 @@ bool reader_is_live(const struct capture_reader *reader);
 bool reader_ready(const struct capture_reader *reader);
 
 /*
- * Read-ahead of a plain file, in pieces (read_buffer.h has the same functions). After
- * reader_begin_ahead(), threads 1 to READ_AHEAD_THREADS - 1 may call reader_read_ahead(), even
- * while another thread is in reader_next(). reader_piece() returns the number of the piece that
- * contains the latest frame. reader_release() names the oldest piece still needed: frames of
- * earlier pieces become invalid. Does nothing for pipes, compressed and short files.
+ * Read-ahead of an uncompressed file in pieces of READ_CHUNK_LEN bytes. After reader_begin_ahead(),
+ * threads 1 to READ_AHEAD_THREADS - 1 may call reader_read_ahead(), even while another thread is in
+ * reader_next(). reader_may_read_ahead() returns whether thread `who` may read a piece now.
+ * reader_piece() returns the number of the piece that contains the latest frame. reader_release()
+ * makes the frames of all pieces before `oldest` invalid. For pipes, compressed files and files
+ * shorter than READER_LONG, reader_begin_ahead() does nothing.
  */
 void reader_begin_ahead(struct capture_reader *reader);
 bool reader_may_read_ahead(const struct capture_reader *reader, unsigned who);
@@ -97,9 +100,9 @@ bool reader_read_ahead(struct capture_reader *reader, unsigned who);
 uint64_t reader_piece(const struct capture_reader *reader);
 void reader_release(struct capture_reader *reader, uint64_t oldest);
 
-/* Returns whether thread `who` should call reader_next(): the next frame is in the current piece,
- * or in a piece that this thread has read. Always returns true without read-ahead. Must not be
- * called while another thread is in reader_next(). */
+/* Returns whether thread `who` should call reader_next(), because the next frame is in the current
+ * piece or in a piece that this thread has read ahead. Always returns true without read-ahead. Must
+ * not be called while another thread is in reader_next(). */
 bool reader_has_turn(const struct capture_reader *reader, unsigned who);
 
 /* Sets a callback that is called with each pcapng block that is not a packet. Returns false if the

@@ -27,8 +27,8 @@ struct decompress {
     bool more;
     bool done;   /* all decompressed bytes were returned */
     bool in_end; /* the end of the compressed file was reached */
-    /* The input is not a regular file: `file` is unbuffered, and read() on its descriptor replaces
-     * fread(). */
+    /* The input is not a regular file: `file` is unbuffered, and read() on its descriptor is used
+     * instead of fread(). */
     bool pipe;
     bool live;  /* decompress_set_live() was called: a read returns the bytes that have arrived */
     bool given; /* a read has returned bytes since the last pause of the input */

@@ -3,11 +3,12 @@
 
 #include "wire/bytes.h"
 
-/* Record header: time stamp 8, type 1, flags 1, record length 2, loss or color 2, wire length 2. */
+/* Fields of the record header, with their lengths in bytes: time stamp 8, type 1, flags 1, record
+ * length 2, loss or color 2, wire length 2. */
 #define ERF_LEN     16u
 #define ERF_EXT_LEN 8u
-/* Bit of the type, and of the first byte of an extension header: another extension header
- * follows. */
+/* This bit of the type byte, or of the first byte of an extension header, means that another
+ * extension header follows. */
 #define ERF_EXT_MORE 0x80u
 #define ERF_ETH_PAD  2u
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Mapped reader: functions of a capture reader (capture_reader.h) that reads a mapped file once,
- * and for several threads that each read all its frames. Used by parallel_reader and split_reader.
+ * Mapped reader: functions of a capture reader (capture_reader.h) for a file that is mapped into
+ * memory and read once. Several threads can each read all its frames with their own readers
+ * ("twins"). Used by parallel_reader and split_reader.
  *
  *   1. reader_map_lazily() before the first frame is read,
  *   2. reader_twin() for each thread; the thread calls reader_next() and reader_map_next() of its
@@ -16,22 +17,24 @@
 #define READER_LONG (UINT64_C(1) << 20) /* length from which a file is long, bytes */
 
 /* Maps a file of at least `min` bytes like reader_map(), but reads none of its pages. Returns NULL
- * if it cannot. */
+ * if the file is shorter, is not a regular uncompressed file, or cannot be mapped. */
 struct mmap_file *reader_map_lazily(struct capture_reader *reader, uint64_t min);
 
-/* Returns another reader of the same frames, from the first one on. A signal does not end its
- * reading. `blocks`: it calls the callback of reader_blocks(). Returns NULL if out of memory. */
+/* Returns a second reader of the mapped file, which begins at the first frame. SIGINT does not end
+ * its reading. If `blocks` is true, the twin also calls the callback of reader_blocks(). Returns
+ * NULL if out of memory. */
 struct capture_reader *reader_twin(const struct capture_reader *reader, bool blocks);
 
-/* Maps the next pages, if no other thread has mapped them. A page that is not mapped yet is mapped
- * at its first access, which takes longer. Returns the offset of the next frame in the file. If the
- * file is not mapped, this function and the next one do nothing. */
+/* Maps the pages after the next frame, unless another thread has mapped them, because page faults
+ * at the first access take longer. Returns the file offset of the next frame. If the reader has no
+ * mapped file, maps nothing, and the result has no meaning. */
 size_t reader_map_next(const struct capture_reader *reader);
 
-/* Unmaps the pages before an offset. One thread at a time may call it. */
+/* Returns to the kernel the memory of the mapped pages before offset `off`. Only one thread at a
+ * time may call it. Does nothing if the reader has no mapped file. */
 void reader_unmap_before(const struct capture_reader *reader, size_t off);
 
-/* Like reader_next(), but a signal does not end the reading. */
+/* Like reader_next(), but SIGINT does not end the reading. */
 int reader_skip(struct capture_reader *reader, struct captured_frame *out, struct error *error);
 
 #endif

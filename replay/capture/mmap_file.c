@@ -12,7 +12,8 @@
 
 #define EXIT_UNUSABLE 2
 
-/* Number of bytes that mmap_file_populate() and mmap_file_drop() map or return at a time. */
+/* STEP: number of bytes that mmap_file_populate() maps at a time. DROP: least number of bytes for
+ * which mmap_file_drop() returns memory to the kernel. */
 #define STEP ((size_t)2 << 20)
 #define DROP ((size_t)16 << 20)
 
@@ -98,7 +99,8 @@ void mmap_file_populate(struct mmap_file *mapped, size_t off)
         if (atomic_compare_exchange_strong(&mapped->populated, &from, from + STEP)) {
             size_t left = mapped->len - from;
 
-            /* without this call, or on an old kernel, each access maps a few pages */
+            /* a kernel before Linux 5.14 refuses this call; then each page fault maps a few
+             * pages */
             (void)madvise(mapped->p + from, left < STEP ? left : STEP, MADV_POPULATE_READ);
             from += STEP;
         }

@@ -6,14 +6,15 @@
 
 #include "capture/mmap_file.h"
 
-/* Like mmap_file_open(), but reads none of the pages. */
+/* Like mmap_file_open(), but reads none of the pages of the file. */
 struct mmap_file *mmap_file_open_lazily(int fd, size_t len, const char *name);
 
-/* Reads the pages from offset `off` up to some MB after it, unless this was done before. Any thread
- * may call it. */
+/* Reads the pages up to at least 1 MiB after offset `off`, except those that an earlier call has
+ * read. Any thread may call it. */
 void mmap_file_populate(struct mmap_file *mapped, size_t off);
 
-/* Returns the memory of the pages before `off`. One thread at a time may call it. */
+/* Returns to the kernel the memory of the pages before `off`. Only one thread at a time may call
+ * it. */
 void mmap_file_drop(struct mmap_file *mapped, size_t off);
 
 #endif

@@ -138,8 +138,8 @@ const char *packet_text_encap(enum roce_encap encap)
     }
 }
 
-/* Describes a DC packet. `pkt` has the wrong headers for it, because roce_pkt_parse() parses DC
- * packets as Reliable Datagram; the functions roce_dc_ read the right ones. */
+/* Describes a DC packet. roce_pkt_parse() parses DC packets as Reliable Datagram, so the headers
+ * after the BTH in `pkt` are wrong. The functions roce_dc_*() read the correct headers. */
 static void add_dc(struct strbuf *t, const struct roce_pkt *pkt)
 {
     strbuf_addf(t, "DC %s to ", packet_text_opcode(pkt->bth.opcode));

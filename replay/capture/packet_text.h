@@ -18,8 +18,8 @@ const char *packet_text_encap(enum roce_encap encap);
  * 0x000011 PSN 1024 va 0x7f00 rkey 0x123 len 65536". For a CM message, appends its name. */
 void packet_text_full(struct strbuf *t, const struct roce_pkt *pkt);
 
-/* Appends a shorter text for a ladder diagram, without service and QP. `rel` is printed as the PSN:
- * its distance from the first PSN of the connection. */
+/* Appends a shorter text for a ladder diagram, without service and QP. Prints `rel`, the distance
+ * of the PSN from the first PSN of the connection, instead of the PSN. */
 void packet_text_short(struct strbuf *t, const struct roce_pkt *pkt, int64_t rel);
 
 /* Appends "; pad count ..., ICRC wrong ..." with each defect of the packet. Appends nothing for a

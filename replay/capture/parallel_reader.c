@@ -10,14 +10,13 @@
 #include "base/error.h"
 #include "capture/mapped_reader.h"
 
-/* Limit of the batches that were read but not judged yet. */
+/* Maximum number of batches that were read but not passed to judge() yet. */
 #define BATCHES 4u
 _Static_assert(
     BATCHES <= READ_BUFFER_KEEP,
     "READ_BUFFER_KEEP must be at least BATCHES, because each batch uses a chunk of the file");
 
-/* While a thread parses one frame, it prefetches the headers of the frame this many frames later.
- */
+/* While a thread parses frame i of a batch, it prefetches the headers of frame i + FRAMES_AHEAD. */
 #define FRAMES_AHEAD 8u
 
 /* Number of times that an idle thread checks for work before it sleeps, about 20 us in total. */
@@ -27,13 +26,13 @@ struct batch {
     struct parsed_frame item[FRAME_BATCH_MAX];
     unsigned cnt;
     struct frame_counts counts;
-    /* Number of the piece of the file (read_buffer.h) that contains the frames. While the batch is
-     * being filled, `piece` is the number of an earlier piece. */
+    /* Number of the piece of the file (read_buffer.h) that contains the frames. While a thread
+     * fills the batch, `piece` is the piece that was current before. */
     uint64_t piece;
     size_t begin; /* mapped file: offset of the first frame */
     unsigned who; /* number of the worker that parses the frames */
     bool used;    /* the batch is in use; protected by the lock, like `parsed` */
-    bool parsed;  /* all its frames are parsed, so it may be judged */
+    bool parsed;  /* all its frames are parsed, so they may be passed to judge() */
     int end;      /* state of the file after the batch: 1: more frames may follow; 0: end; -1:
                    * error */
     struct error error;
@@ -50,7 +49,7 @@ struct parallel_reader {
     bool judging;          /* a thread is in judge() */
     bool live;             /* reader_is_live() */
     bool over;             /* the end of the file was reached */
-    uint64_t read, judged; /* numbers of batches that were read, and that were judged */
+    uint64_t read, judged; /* number of batches that were read, and that were judged */
     /* Incremented at each change for which a thread may wait. Threads read it without the lock. */
     atomic_uint generation;
     struct error *error;
@@ -58,14 +57,14 @@ struct parallel_reader {
     struct batch *batch[BATCHES]; /* the batches in memory; batch number n has index n % BATCHES */
 };
 
-/* A thread with its memory. Only this thread writes the memory, so it stays in the cache of the
- * thread's core. */
+/* A worker thread and its batches. Only this thread writes them, so they stay in the cache of its
+ * core. */
 struct worker {
     struct parallel_reader *pr;
-    /* Number of the thread, from 1, as reader_read_ahead() needs it. */
+    /* Number of the thread, from 1; argument of reader_read_ahead(). */
     unsigned who;
-    /* The thread could not read ahead, so it may process the next piece, whichever thread has read
-     * it. */
+    /* The thread found nothing to read ahead. It may then read frames of the next piece even if
+     * another thread has read this piece ahead. */
     bool read_any;
     /* Frames of the batch that the thread fills or parses. */
     struct captured_frame frame[FRAME_BATCH_MAX];
@@ -89,9 +88,9 @@ static void parse_frame(struct worker *worker, struct batch *batch, unsigned at)
     frame_counts_add(&batch->counts, item, frame);
 }
 
-/* Adds the frame that was just read to a batch. A single thread also parses it, while the headers
- * of the next frame are loaded: the address of a frame is known only when the one before it was
- * read. */
+/* Adds the frame that was just read to a batch. If there is only one thread, also prefetches the
+ * headers of the next frame, which follows this frame in memory, and parses this frame
+ * meanwhile. */
 static void add_frame(struct worker *worker, struct batch *batch)
 {
     unsigned at = batch->cnt++;

@@ -5,8 +5,8 @@
  *
  * Only one thread at a time can read the capture, and only one can be in judge(). The thread that
  * parsed a batch judges it, so that its packets do not move to the cache of another processor. The
- * memory used is that of a few batches. If no other thread can be started, the caller's thread does
- * all the work.
+ * reader uses the memory of a few batches. If no other thread can be started, the caller's thread
+ * does all the work.
  */
 #ifndef REPLAY_CAPTURE_PARALLEL_READER_H
 #define REPLAY_CAPTURE_PARALLEL_READER_H
@@ -17,8 +17,9 @@
 #define PARALLEL_THREADS_MAX 16u
 _Static_assert(PARALLEL_THREADS_MAX < READ_AHEAD_THREADS, "thread 0 is that of the caller");
 
-/* Number of packets in a batch: small enough for the second level cache. With each batch, the state
- * of the connections moves to the processor that judges it, so a batch has many packets. */
+/* Maximum number of packets in a batch. A batch fits into the second level cache. It has many
+ * packets, because for each batch the state of the connections moves to the cache of the processor
+ * that judges the batch. */
 #define FRAME_BATCH_MAX 1024u
 
 /* Receiver of the packets. Only one thread at a time calls its function. */
@@ -26,7 +27,7 @@ struct frame_consumer {
     void *user;
     /* Check the ICRCs; if unset, the status of each packet is UNVERIFIED. */
     bool icrc;
-    /* Secret of the struct roce_flow to which the digests are passed. */
+    /* Hash secret of the struct roce_flow to which the digests are passed. */
     const struct roce_hash_secret *secret;
     unsigned threads; /* number of threads; 0: number of processors */
     /* Gets every batch in the order of the file. The batch is valid during the call. */

@@ -18,8 +18,8 @@ struct parsed_frame {
     uint32_t number;
     int parsed; /* result of roce_pkt_parse() */
     enum roce_icrc_status icrc;
-    uint64_t bytes; /* split_reader: captured bytes of all RoCE packets up to this one */
-    struct roce_flow_look look; /* split_reader: see roce_flow_look_next() */
+    uint64_t bytes; /* with split_reader: captured bytes of all RoCE packets up to this one */
+    struct roce_flow_look look; /* with split_reader: result of roce_flow_look_next() */
     struct roce_packet_digest digest;
     struct roce_pkt pkt; /* points into the frame */
 };
@@ -34,7 +34,8 @@ struct frame_counts {
     /* Packets with an IPv4 header checksum of 0, because the capturing host left it to its NIC
      * (checksum offload). */
     uint64_t zero_checksums;
-    /* Frames by tunnel type; [0]: frames of other protocols without a tunnel. */
+    /* Number of frames in each type of tunnel; [0]: frames of other protocols that are in no
+     * tunnel. */
     uint64_t tunnel[ROCE_TUNNEL_CNT];
     uint64_t first_time, last_time; /* least and greatest time of a frame, ns */
 };
@@ -42,18 +43,19 @@ struct frame_counts {
 /* A batch of frames, in the order of the capture. `cnt` may be 0. */
 struct frame_batch {
     struct parsed_frame *item;
-    /* The part that judges each item (split_reader.h), perhaps with SPLIT_ALONE; NULL: one part */
+    /* For each item, the number of the part that judges it (split_reader.h), plus the flag
+     * SPLIT_ALONE if all other threads wait. NULL: there is only one part. */
     const uint8_t *part;
     unsigned cnt;
-    uint32_t last;                     /* split_reader: number of the last frame of all parts */
-    const struct frame_counts *counts; /* parallel_reader: counts of the frames in this batch */
+    uint32_t last; /* with split_reader: number of the last frame of the window */
+    const struct frame_counts *counts; /* with parallel_reader: counts of this batch */
 };
 
 /* Parses a frame, and sets all members of `item` except `icrc`, `bytes` and `look`. */
 void parsed_frame_set(struct parsed_frame *item, const struct captured_frame *frame,
                       const struct roce_hash_secret *secret);
 
-/* Sets `item->icrc`: checks the ICRC if `check` and the packet could be parsed. */
+/* Sets `item->icrc`. Checks the ICRC if `check` is true and the packet could be parsed. */
 void parsed_frame_set_icrc(struct parsed_frame *item, bool check);
 
 /* Begins a count of no frames. */

@@ -54,8 +54,8 @@ static bool is_joined(const uint8_t p[PCAPNG_BLOCK_MIN], struct error *error)
     return true;
 }
 
-/* Sets the error after read_buffer_peek() returned NULL: the file ends inside a `what` of `len`
- * bytes. Returns -1. */
+/* Sets the error after read_buffer_peek() returned NULL: out of memory, a read error, or the end of
+ * the file inside a `what`, such as "header", of `len` bytes. Returns -1. */
 static int set_truncated(struct pcap_parser *cap, const char *what, size_t len, struct error *error)
 {
     if (cap->buf.no_memory)
@@ -117,8 +117,8 @@ bool pcap_parser_copy_ifaces(struct pcap_parser *to, const struct pcap_parser *f
 /* ---- reading pcap ------------------------------------------------------------------------------
  */
 
-/* Converts the fraction of a time stamp to ns. Drops whole seconds from the fraction, which are
- * invalid. */
+/* Converts the fraction of a time stamp to ns. If the invalid fraction is 1 s or more, drops its
+ * whole seconds. */
 static uint64_t fraction_ns(const struct pcap_parser *cap, uint32_t fraction)
 {
     uint64_t ns = fraction * cap->unit_ns;
@@ -138,7 +138,8 @@ static bool may_be_joined(uint32_t word)
     }
 }
 
-/* Fast path for packets whose header has no unusual values. */
+/* Fast path for a little-endian pcap file. Returns false if the packet is not completely in the
+ * buffer, or if a field of its header may be invalid. */
 bool pcap_parser_next_here(struct pcap_parser *cap, struct pcap_record *out)
 {
     struct read_buffer *buf = &cap->buf;

@@ -67,15 +67,17 @@ int pcap_parser_open(struct pcap_parser *cap, FILE *file, const struct decompres
                      struct error *error);
 void pcap_parser_close(struct pcap_parser *cap); /* Frees the parser. A zeroed parser is allowed. */
 
-/* Copies the interfaces into a parser that is otherwise a copy. Returns false if out of memory. */
+/* Allocates a copy of the interfaces for `to`, which is a copy of `from` in all other members.
+ * Returns false if out of memory. */
 bool pcap_parser_copy_ifaces(struct pcap_parser *to, const struct pcap_parser *from);
 
 /* Reads the next packet. Returns 1 and fills *out, returns 0 at the end, or -1 and an error.
  * read_buffer_keep() describes how long the packet is valid. */
 int pcap_parser_next(struct pcap_parser *cap, struct pcap_record *out, struct error *error);
 
-/* Reads the next packet if the packet is completely in the buffer and has no unusual field. Returns
- * true and fills *out. Returns false if not; the caller then calls pcap_parser_next(). */
+/* Reads the next packet of a little-endian pcap file if the packet is completely in the buffer and
+ * the fields of its header are valid. Returns true and fills *out. Otherwise returns false; the
+ * caller then calls pcap_parser_next(). */
 bool pcap_parser_next_here(struct pcap_parser *cap, struct pcap_record *out);
 
 /* Returns whether the next packet is completely in the buffer. */

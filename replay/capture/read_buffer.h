@@ -58,18 +58,18 @@ struct ahead_memory {
     uint64_t last; /* number of the newest piece in the buffers */
 };
 
-/* A piece that was read ahead. Before it is free memory for the first part of a record that ends in
- * this piece. */
+/* A piece that was read ahead. `p` points to free space (HEADROOM bytes) for the first part of a
+ * record that ends in this piece. The bytes of the piece follow this space. */
 struct ahead_piece {
     uint8_t *p;
     size_t len; /* length, bytes; less than READ_CHUNK_LEN at the end of the file or after a read
                  * error */
-    _Atomic uint64_t filled; /* number of the piece + 1, once it is read */
+    _Atomic uint64_t filled; /* number of the piece + 1, set when the thread has read the piece */
 };
 
 struct read_ahead {
     bool on;
-    uint64_t off; /* file offset of piece 1; piece 0 was read in order */
+    uint64_t off; /* file offset of piece 1; piece 0 was read before read-ahead began */
     /* Number of the first piece that no thread has claimed yet; 0: no read-ahead. */
     _Atomic uint64_t claimed;
     _Atomic uint64_t used;   /* number of the current piece */
@@ -103,8 +103,8 @@ void read_buffer_map(struct read_buffer *buf, uint8_t *mapped, size_t len);
 
 /*
  * Begins to read ahead. Threads may then call read_buffer_read_ahead() at any time except during
- * read_buffer_close(). Pieces are numbered. Records of a piece are valid until
- * read_buffer_release() is called with the number of a later piece.
+ * read_buffer_close(). Pieces are numbered from 0, the current piece of this call. Records of a
+ * piece are valid until read_buffer_release() is called with the number of a later piece.
  */
 void read_buffer_begin_ahead(struct read_buffer *buf);
 
@@ -158,8 +158,8 @@ static inline void read_buffer_take(struct read_buffer *buf, size_t len)
     buf->off += len;
 }
 
-/* Makes the bytes that read_buffer_peek() returned last stay valid, until this function was called
- * for READ_BUFFER_KEEP later pieces. */
+/* Keeps the bytes valid that read_buffer_peek() returned last, until this function was called for
+ * bytes of READ_BUFFER_KEEP later pieces. */
 static inline void read_buffer_keep(struct read_buffer *buf)
 {
     buf->kept = true;

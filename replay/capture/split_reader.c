@@ -9,14 +9,14 @@
 #include "capture/mapped_reader.h"
 #include "flow/split.h"
 
-/* Number of frames of a window, for each part. A thread keeps the packets of two windows, which
- * fit into the second level cache. */
+/* Number of frames of a window: WINDOW_EACH for each part, at most WINDOW_MAX. A thread keeps the
+ * packets of two windows, which fit into the second level cache. */
 #define WINDOW_EACH 256u
 #define WINDOW_MAX  (8 * WINDOW_EACH)
 
 _Static_assert(2 * WINDOW_MAX == SPLIT_AHEAD, "threads meet after each window");
 
-#define SAMPLE_FRAMES 8192u /* frames by which split_choose_parts() chooses */
+#define SAMPLE_FRAMES 8192u /* number of frames that split_choose_parts() counts */
 
 /* Number of polls, about 1 us in total, before a waiting thread yields its processor. */
 #define LOOKS 50u
@@ -26,12 +26,12 @@ _Static_assert(2 * WINDOW_MAX == SPLIT_AHEAD, "threads meet after each window");
 /* The packets of one window that one thread judges. */
 struct split_window {
     struct parsed_frame *item;
-    uint8_t *part; /* part of each item, perhaps with SPLIT_ALONE */
+    uint8_t *part; /* number of the part of each item, plus SPLIT_ALONE if all other threads wait */
     unsigned cnt;
     struct frame_counts counts;
     size_t begin;  /* offset of its first record in the file */
     uint32_t last; /* number of its last frame */
-    /* A packet of this thread cannot be judged without those of other parts. */
+    /* A packet of this thread cannot be judged without the packets of other parts. */
     bool unsure;
     bool ends; /* the file ends with this window */
 };
@@ -42,10 +42,10 @@ struct split {
     unsigned window; /* number of frames of each window */
     /* Number of threads that have parsed their packets of window n, at index n % 4. */
     _Alignas(64) atomic_uint parsed[4];
-    _Alignas(64) atomic_uint_least64_t looked; /* number of windows passed to look() */
-    atomic_bool stopped;                       /* the split ends before window `looked` */
-    uint32_t judged;                           /* number of the last frame of window `looked` - 1 */
-    size_t begin;                              /* offset of the first record of that window */
+    _Alignas(64) atomic_uint_least64_t looked; /* number of windows passed to consumer->look() */
+    atomic_bool stopped;                       /* split_read() ends before window number `looked` */
+    uint32_t judged; /* number of the last frame in the latest window passed to look() */
+    size_t begin;    /* file offset of the first record in this window */
     struct split_thread *thread;
     pthread_mutex_t start; /* held until all threads exist */
     bool cancelled;        /* a thread could not be started, so none does any work */
@@ -57,9 +57,9 @@ struct split_thread {
     struct capture_reader *reader; /* reader of this part; all parts read the same mapped file */
     struct split_window window[2]; /* window n has index n % 2 */
     struct roce_group_cache groups;
-    struct roce_flow_look look; /* result for the latest RoCE packet of all parts */
+    struct roce_flow_look look; /* state after the latest RoCE packet of any part */
     uint32_t frames;            /* number of the latest frame */
-    uint64_t bytes;             /* captured bytes of the RoCE packets of all parts so far */
+    uint64_t bytes;             /* captured bytes of the RoCE packets of all parts read so far */
     void *memory;               /* memory of the items */
     int end;                    /* result of the reader at the end of the file */
     struct error error;
@@ -69,7 +69,8 @@ struct split_thread {
 /* ---- one thread parses a window ---------------------------------------------------------------
  */
 
-/* Adds a packet that is judged alone to the window of each thread. */
+/* Adds a packet of another part to the window. While the thread of that part judges the packet, all
+ * other threads wait. */
 static void add_alone(struct split_window *window, uint32_t number, unsigned part)
 {
     window->item[window->cnt].number = number;
@@ -99,8 +100,9 @@ static void add_own(struct split_thread *thread, struct split_window *window,
     window->part[window->cnt++] = (uint8_t)(thread->part | (alone ? SPLIT_ALONE : 0));
 }
 
-/* Handles a frame whose hosts roce_flow_frame_hosts() found. Only the thread of its part parses
- * the frame; it finds out whether the others were wrong about the frame. */
+/* Handles a frame whose hosts roce_flow_frame_hosts() found without parsing the frame. Only the
+ * thread of the frame's part parses the frame. If it finds other hosts or a malformed packet, it
+ * sets `unsure`, because the other threads have not parsed the frame. */
 static void add_plain(struct split_thread *thread, struct split_window *window,
                       const struct captured_frame *frame, const struct roce_frame_hosts *hosts)
 {
@@ -124,7 +126,8 @@ static void add_plain(struct split_thread *thread, struct split_window *window,
     add_own(thread, window, frame);
 }
 
-/* Handles a frame that every thread parses, for example with VLAN tags. */
+/* Handles a frame whose hosts roce_flow_frame_hosts() cannot find, for example because of VLAN
+ * tags. Every thread parses this frame. */
 static void add_other(struct split_thread *thread, struct split_window *window,
                       const struct captured_frame *frame)
 {
@@ -165,7 +168,8 @@ static void parse_window(struct split_thread *thread, struct split_window *windo
             if (window->ends)
                 break;
         }
-        /* the header of the next frame, and that of the one after it if that is as long */
+        /* Prefetches the header of the next frame. Also prefetches the header of the frame after
+         * it, whose address is right if the next frame is as long as this one. */
         __builtin_prefetch(frame.data + frame.cap_len);
         __builtin_prefetch(frame.data + 2 * (size_t)frame.cap_len);
         thread->frames = frame.number;
@@ -220,7 +224,8 @@ static void finish_parsing(struct split *split, uint64_t n)
     look_at_window(split, n);
 }
 
-/* Waits until window `n` was passed to look(). Returns false if the split ends before. */
+/* Waits until window `n` was passed to look(). Returns false if the split ends before window
+ * `n`. */
 static bool wait_for_look(struct split *split, uint64_t n)
 {
     unsigned looks = 0;
@@ -312,7 +317,8 @@ static bool run_threads(struct split *split)
     return !split->cancelled;
 }
 
-/* Moves the reader behind the judged frames, and passes their packets to judged(). */
+/* Reads the frames that were judged, so that the next frame of the reader is the first one that was
+ * not judged. Passes the packets of the judged frames to judged(). */
 static int skip_judged(struct split *split)
 {
     const struct split_consumer *consumer = split->consumer;
@@ -389,8 +395,8 @@ static int by_load(const void *a, const void *b)
     return x[0] != y[0] ? (x[0] < y[0]) - (x[0] > y[0]) : (x[1] > y[1]) - (x[1] < y[1]);
 }
 
-/* Counts the first frames of each group: load[g][0] is their number, and load[g][1] is g. Returns
- * their sum. */
+/* Counts, for each group of hosts, its frames among the first SAMPLE_FRAMES frames. Sets load[g][0]
+ * to the number for group g, and load[g][1] to g. Returns the sum of all numbers. */
 static uint32_t count_groups(struct capture_reader *reader, uint32_t load[ROCE_FLOW_GROUPS][2])
 {
     struct captured_frame frame;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Split reader: reads a mapped capture with several threads, each of which parses and judges the
- * packets of its own pairs of hosts ("Several flows" in flow/flow.h). Used by check.
+ * Split reader: reads a mapped capture with several threads. Each thread parses and judges the
+ * packets of one "part", which are the packets between some pairs of hosts ("Several flows" in
+ * flow/flow.h). Used by check.
  *
- * Every thread walks through all records. It reads the addresses of each frame, and parses the
- * frame only if it belongs to its part. So packets do not move from the cache of one processor to
- * another one, and no work is left to one thread. The threads meet after each window of frames.
- * The last thread that has parsed its frames of a window calls look(); then each thread judges its
- * frames. Meanwhile the others may parse the next window.
+ * Every thread reads all records. It reads the addresses of each frame, and parses the frame only
+ * if it belongs to its part. So packets do not move from the cache of one processor to that of
+ * another. The file is divided into windows of at most 2048 frames. The thread that is the last to
+ * finish parsing its frames of a window calls look(). Then each thread judges its frames of this
+ * window; threads that have finished may already parse the next window.
  *
  * A packet whose judgement depends on packets of other parts ends the split: a wrong ICRC
  * (icrc_trust.h), or a malformed RoCE packet. The caller then merges the parts, and parallel_reader
@@ -25,17 +26,18 @@
  * judged. */
 #define SPLIT_AHEAD 4096u
 
-/* Flag of frame_batch.part: while the packet is judged, all other threads wait. The batch of each
- * thread contains these packets of all parts; those of other parts have only `number`. */
+/* Flag of frame_batch.part: while the packet is judged, all other threads wait. Every thread's
+ * batch contains all packets with this flag. For a packet of another part, only the member `number`
+ * is set. */
 #define SPLIT_ALONE 0x80u
 
 struct split_consumer {
     void *user;
     bool icrc; /* check the ICRCs; if unset, the status of each packet is UNVERIFIED */
-    /* Hash secret of the struct roce_flow that gets the digests. */
+    /* Hash secret of the struct roce_flow to which the digests are passed. */
     const struct roce_hash_secret *secret;
     unsigned parts;
-    const uint8_t *part_of; /* number of the part to which each group of hosts belongs */
+    const uint8_t *part_of; /* for each group of hosts, the number of its part */
     /* Called for every window in the order of the capture, before its packets are judged. Returns
      * false to end the split before this window. `frames` is the number of its last frame. */
     bool (*look)(void *user, const struct capture_reader *reader, const struct frame_counts *counts,
@@ -64,8 +66,8 @@ unsigned split_choose_parts(const struct capture_reader *reader, unsigned parts,
  * Reads the capture, for which reader_map_lazily() was called, with one thread for each part.
  * Returns 0 at the end of the file, or 1 if the split ended before: parallel_read() then continues
  * with the first packet that was not judged. Returns -1 and an error if out of memory, or if the
- * file is malformed; all frames before the malformed one were then judged. Returning 0 or -1, it
- * sets *last.
+ * file is malformed; all frames before the malformed one were then judged. Sets *last, except if it
+ * returns 1.
  */
 int split_read(struct capture_reader *reader, const struct split_consumer *consumer,
                struct split_end *last, struct error *error);

@@ -39,8 +39,8 @@ struct drill_net drill_net_of(unsigned ip);
 /* Computes the address of multicast group `group` (1..255) in the IP version of `net`. */
 void drill_net_group(const struct drill_net *net, uint64_t group, uint8_t addr[16]);
 
-/* Return the number that the drill's own end uses as peer of an object: its QPN, its R_Key, and the
- * start address of its memory. */
+/* Return the QPN, the R_Key and the start address of the memory that the drill's own end uses as
+ * peer of an object. */
 uint32_t drill_own_qpn(const struct drill_net *net, int object);
 uint32_t drill_own_key(int object);
 uint64_t drill_own_address(int object);
@@ -51,8 +51,8 @@ uint64_t drill_own_address(int object);
 #define DRILL_OWN_QPN  0x100u
 #define DRILL_OWN_QPNS 4096u
 
-/* Returns the QPN on the wire for a number in the text of a drill. Numbers outside of the range
- * above are returned unchanged. */
+/* Returns the QPN on the wire for a number in the text of a drill. Returns numbers below
+ * DRILL_OWN_QPN, or at least DRILL_OWN_QPN + DRILL_OWN_QPNS, unchanged. */
 uint32_t drill_qpn(const struct drill_net *net, uint64_t qpn);
 
 /* Return the PSN of the first request of the DUT, and of the first request to the DUT. */

@@ -10,7 +10,7 @@
 #include "util/cli_opts.h"
 #include "util/strbuf.h"
 
-/* Maximum number of rows of a ladder. A longer ladder has only the last rows of its case. */
+/* Maximum number of rows of a ladder. If a case has more rows, the ladder shows the last ones. */
 #define ROWS_MAX 200u
 
 static bool is_good(const struct drill_case *c, bool strict)

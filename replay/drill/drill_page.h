@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include "drill/suite_run.h"
 
-/* Writes the page. `device`: name of the device. `strict`: see drill_suite_status(). After a write
- * error, ferror() of `out` is set. */
+/* Writes the page. `device`: name of the device. With `strict`, known deviations and inconclusive
+ * cases also count as failures. After a write error, ferror() of `out` is set. */
 void drill_page_write(FILE *out, const struct drill_suite *suite, const char *device, bool strict);
 
 /* Writes the body of the section of a case. Writes nothing if the case passed or is unsupported,

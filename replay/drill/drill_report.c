@@ -149,8 +149,8 @@ static void print_rule(FILE *out, const char *indent, const char *id)
                 roce_rule_info(rule)->source);
 }
 
-/* Prints the rules that the failed line names; without any, the purpose and the rules of the
- * drill. */
+/* Prints the rules that the failed line names. If the line names no rule, prints the purpose and
+ * the rules of the drill. */
 static void print_rules(FILE *out, const struct drill_case *c)
 {
     const char *ids = c->result.rules;
@@ -284,7 +284,8 @@ static struct group_row *find_group(struct group_row *row, unsigned *cnt,
     return &row[(*cnt)++];
 }
 
-/* Prints the number of drills with each verdict. `left`: cases were not played. */
+/* Prints the number of drills with each verdict. `left`: the run stopped early, so the table has a
+ * column for the cases that were not played. */
 static void print_table(FILE *out, const struct group_row *row, unsigned cnt, bool left)
 {
     struct group_row sum = {.name = "all", .len = 3};

@@ -25,7 +25,8 @@ void drill_repeat_command(FILE *out, const struct drill_case *c);
 
 enum drill_detail {
     DRILL_QUIET,   /* print only the drills that did not pass */
-    DRILL_NORMAL,  /* print a line for each drill, and the ladder of one case if it did not pass */
+    DRILL_NORMAL,  /* print a line for each drill; if cases of the drill did not pass, also the
+                    * ladder of the worst one */
     DRILL_VERBOSE, /* print the ladders of all cases; drill_suite_options.keep_log must be set */
 };
 
@@ -38,8 +39,9 @@ struct drill_report_style {
     bool quiet, strict;
 };
 
-/* Adds to the report of drill_json() for a shard (a part of the drills that one process plays) what
- * `rocedrill merge` needs. `sections` prints the body of the section of a case on a page. */
+/* Adds the members that `rocedrill merge` needs to the report of drill_json() for a shard, the part
+ * of the drills that one process plays. `sections` prints the body of a case's section of the HTML
+ * page. */
 void drill_json_shard(json_t *json, const struct shard *shard, const struct drill_suite *suite,
                       struct drill_report_style style,
                       void sections(FILE *out, const struct drill_case *c));

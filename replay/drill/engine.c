@@ -57,10 +57,10 @@ static void stop_at(struct drill_engine *e, const struct script_step *step,
         r->verdict = verdict;
 }
 
-/* Sets the time from which the window of the next event counts. In virtual time, lower bounds of
- * windows count from this time, too. In real time, an event whose line has no delay may be reported
- * late, for example a completion by the agent. So a lower bound then counts from the latest event
- * whose line has a delay. */
+/* Sets `base`, from which the upper bound of the next event's time window counts, and `anchor`,
+ * from which its lower bound counts. In virtual time both are the time of this event. In real time,
+ * an event whose line has no delay may be reported late, for example a completion by the agent. So
+ * `anchor` is then the time of the latest event whose line has a delay. */
 static void set_base(struct drill_engine *e, const struct script_event *event, uint64_t time)
 {
     /* In real time, the engine may see a completion after a packet that the device sent later.
@@ -72,7 +72,8 @@ static void set_base(struct drill_engine *e, const struct script_event *event, u
         e->anchor_line = event->line;
     }
     if (e->ops->wait && match_is_none(event) && e->now > e->base)
-        e->base = e->now; /* the window of an alternative was longer than the window of the step */
+        e->base = e->now; /* another alternative had a longer window, so the engine waited longer
+                           * than the window of `event` */
     e->stalled = e->ops->stalled ? e->ops->stalled(e->ctx.dev) : 0;
 }
 
@@ -86,8 +87,8 @@ static void note_endless(struct drill_engine *e)
     e->unsupported = failure && device_is_unsupported(failure);
 }
 
-/* Ends a step with the alternative that the device met. Returns false if the drill ends with this
- * alternative. */
+/* Ends a step with the alternative `event`, which the behaviour of the device matched. Returns
+ * false if the drill ends with this alternative. */
 static bool take_alternative(struct drill_engine *e, const struct script_step *step,
                              const struct script_event *event)
 {
@@ -113,8 +114,8 @@ static bool take_alternative(struct drill_engine *e, const struct script_step *s
     return true;
 }
 
-/* Returns the start of the window of an alternative whose window begins later than the window of
- * the step's main event. Returns 0 if there is no such alternative. */
+/* Returns the earliest start of the time window of an alternative that begins after the window of
+ * the step's main event has ended, ns. Returns 0 if there is no such alternative. */
 static uint64_t later_window(const struct drill_engine *e, const struct script_step *step)
 {
     const struct script_event *main = &e->script->event[step->first];
@@ -281,8 +282,9 @@ static bool check_value(struct drill_engine *e, const struct script_event *event
     }
 }
 
-/* Returns the alternative of an action that is met, or NULL. An alternative to a verb is the
- * opposite result, so it is met if the verb did not have the result that its line expects. */
+/* Returns the alternative of a failed action that the device's behaviour matched, or NULL. An
+ * alternative to a verb is the opposite result of the verb, so the failure of the action is
+ * enough. */
 static const struct script_event *met_alternative(struct drill_engine *e,
                                                   const struct script_step *step)
 {
@@ -492,8 +494,8 @@ static const char *missing_need(const struct script *script, const struct drill_
     return NULL;
 }
 
-/* Returns the delay of this host or of the device, ns, above which a failure in real time proves
- * nothing: half of the shortest timeout of the drill's QPs. */
+/* Returns half of the shortest timeout of the drill's QPs, ns. If this host or the device was
+ * delayed by more than that in real time, a failure does not prove a fault of the device. */
 static uint64_t permitted_delay(const struct script *script)
 {
     uint64_t code = 18;

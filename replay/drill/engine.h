@@ -58,7 +58,7 @@ struct drill_result {
     struct drill_log_row *log;
     size_t log_cnt, log_cap;
     uint64_t end;     /* virtual time at the end of the drill, ns */
-    bool gone;        /* the connection to the device ended, or did not come up */
+    bool gone;        /* the connection to the device ended, or could not be established */
     bool not_opened;  /* the device could not be opened, so no line was played */
     bool unreachable; /* no script can be played on the device */
 };

@@ -39,7 +39,7 @@ struct drill_log_row *match_pending_frame(struct drill_engine *e, int qp, bool a
 }
 
 /* Marks a row of the log as differing from `event`, the first alternative of its step.
- * consume_frame() replaces the mark if another alternative is met. */
+ * consume_frame() replaces the mark if the row matches another alternative. */
 static void mark_difference(struct drill_log_row *row, const struct script_event *event)
 {
     if (row->mark == DRILL_MARK_DIFF)

@@ -42,7 +42,7 @@ struct drill_engine {
     uint64_t anchor; /* time from which lower bounds of time windows count, ns */
     unsigned base_line, anchor_line; /* lines of the events at `base` and `anchor`; 0: the start of
                                       * the drill */
-    uint64_t met;                    /* time at which the current event was met, ns */
+    uint64_t met;      /* time at which the device's behaviour matched the current event, ns */
     uint64_t patience; /* real time: permitted delay of an event after its window, ns; else 0 */
     uint64_t later;    /* real time: the window of another alternative of the step begins at this
                         * time, ns after `base`; 0: there is none */
@@ -78,8 +78,8 @@ enum outcome_of_try match_event(struct drill_engine *e, const struct script_even
 enum outcome_of_try match_fail(struct drill_engine *e, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Returns the first frame of this QP (or of the CM, or of any QP if `any`) that the DUT sent and no
- * line has consumed. Returns NULL if there is none. */
+/* Returns the first frame of QP `qp` that the DUT sent and no line has consumed. SCRIPT_NO_OBJECT
+ * means the frames of the CM. If `any` is true, `qp` is ignored. Returns NULL if there is none. */
 struct drill_log_row *match_pending_frame(struct drill_engine *e, int qp, bool any);
 
 /* Returns the lower bound of the event's time window, ns after the anchor. In real time, both the
@@ -95,7 +95,7 @@ bool match_is_none(const struct script_event *event);
 
 /* Returns the end of the time window of a line that expects the absence of an event. In real time,
  * the window is longer by the time in which the device did not run. If the line has alternatives,
- * it is longer again, so that a late event is seen. */
+ * the window is also longer by up to 250 ms, so that the engine sees a late event. */
 uint64_t match_none_end(const struct drill_engine *e, const struct script_event *event);
 
 /* Returns base + delta, at most UINT64_MAX / 2. */

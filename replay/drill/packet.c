@@ -134,8 +134,8 @@ static uint32_t own_msn(const struct drill_context *ctx, int qp, uint32_t psn, b
         uint32_t end = op->kind == ROCE_KIND_READ ? sent->psn : sent->last;
         bool again = false;
 
-        /* Do not count a message twice. Its last PSN was requested before if this is a
-         * retransmission, or a READ of the missing rest. */
+        /* Do not count a message twice. If an earlier request has the same last PSN, this request
+         * is a retransmission, or a READ of the part that was lost. */
         for (unsigned k = 0; k < i; k++)
             again |= roce_opcode_ends(roce_opcode(h->at[k].opcode)) && h->at[k].last == sent->last;
         msn += roce_opcode_ends(op) && !again && psn_distance(psn, end) >= nak;
@@ -177,9 +177,9 @@ static uint64_t message_offset(const struct drill_context *ctx, int qp, bool fro
     return off;
 }
 
-/* Translates an address in a script. An address of drill_net_of() means one of the two ends, so
- * returns the address that this end has in ctx->net. On a real network it is another address.
- * Returns all other bytes unchanged. */
+/* Translates an address in a script. In a script, the addresses of drill_net_of() stand for the DUT
+ * and the drill's own end. Returns the address that this end has in ctx->net, which is different on
+ * a real network. Returns all other addresses unchanged. */
 static const uint8_t *end_address(const struct drill_context *ctx, const uint8_t *bytes, size_t len)
 {
     const struct drill_net own = drill_net_of(ctx->net.encap == ROCE_ENCAP_V2_IP6 ? 6 : 4);
@@ -249,8 +249,8 @@ bool drill_fill_compare(const struct drill_context *ctx, const struct script_fil
 }
 
 /* Returns the position of the packet's first byte in the contents that its line names. If the line
- * names memory, this is the offset of the packet's address there; otherwise it is the offset in the
- * message. */
+ * names a memory region, this is the offset in the region of the address that the packet reads or
+ * writes. Otherwise it is the offset in the message. */
 static uint64_t fill_base(const struct drill_context *ctx, const struct script_packet *packet,
                           bool from_dut, const struct roce_pkt *pkt)
 {
@@ -343,7 +343,7 @@ static uint32_t payload_len(const struct drill_context *ctx, const struct script
     return op->payload == ROCE_PAYLOAD_8 ? 8 : 0;
 }
 
-#define PSN_NEAR 65536 /* an absolute PSN at most this far behind the first PSN is intended */
+#define PSN_NEAR 65536 /* absolute PSNs up to this far after the first PSN are plausible */
 
 void drill_packet_doubt(const struct drill_context *ctx, const struct script_packet *packet,
                         bool from_dut, unsigned line, struct strbuf *t)

@@ -43,7 +43,7 @@ struct drill_context {
     /* CM: transaction ID, communication ID and QPN in the DUT's latest message. */
     uint64_t cm_tid;
     uint32_t cm_id, cm_qpn;
-    uint32_t cm_psn; /* next PSN of QP 1 */
+    uint32_t cm_psn; /* next PSN that QP 1 of the drill's own end sends */
 };
 
 /* A difference between a frame and its line. */

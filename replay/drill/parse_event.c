@@ -124,8 +124,8 @@ static bool copy_bytes(struct script_fill *fill)
     return data != NULL;
 }
 
-/* Copies *from to *to, with separate memory for the parts. The line, column and time of *to do not
- * change. */
+/* Copies *from to *to, and allocates copies of its packet and of its byte arrays. The line, column
+ * and time of *to do not change. */
 static bool copy_event(struct parser *p, struct script_event *to, const struct script_event *from)
 {
     unsigned line = to->line, column = to->column;

@@ -478,7 +478,7 @@ static bool parse_cm_field(struct packet_parser *s)
 /* ---- reading items --------------------------------------------------------------------------- */
 
 /* Returns the index of the item that begins at the current token and that this packet can have, or
- * -1. The word is then an error if it resembles an item. */
+ * -1 if there is none. If the token then resembles the word of an item, sets an error. */
 static int find_item(struct packet_parser *s)
 {
     const char *words[ITEM_CNT], *meant;
@@ -492,8 +492,8 @@ static int find_item(struct packet_parser *s)
     return item;
 }
 
-/* Records an item that sets no field of a header. Returns false and sets an error if the line
- * already has it, or if it has other contents of the payload. */
+/* Records an item that sets no field of a header. Returns false and sets an error if the line has
+ * the item twice, or sets the contents of the payload twice. */
 static bool note_item(struct packet_parser *s, unsigned item)
 {
     const uint64_t contents =

@@ -7,7 +7,7 @@
 #include "drill/parse_value.h"
 
 /* Reads "[QP:] OPCODE ITEM..." up to the first token that is not an item. `expected`: the DUT must
- * send the packet. Sets *out, which the caller frees with its fill. Returns false on an error. */
+ * send the packet. Sets *out. The caller frees out->fill.data. Returns false on an error. */
 bool parse_packet(struct parser *p, bool expected, struct script_packet *out);
 
 /* Reads "[QP:]" and sets *qp. Without that prefix, the script must have exactly one QP. */

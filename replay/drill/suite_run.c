@@ -186,7 +186,7 @@ struct drill_case *drill_suite_case(struct drill_suite *suite, const char *path,
     return c;
 }
 
-/* What the options of a run select: the cases that must be played. */
+/* Cases that the options of a run select. */
 struct wanted_cases {
     const char *only;
     const json_t *not_run; /* cases that the stopped run did not play, from its JSON report; NULL:
@@ -388,7 +388,8 @@ static void *run_cases(void *arg)
     }
 }
 
-/* Moves the cases that were not played to the end. Returns 0, or -1 if out of memory. */
+/* Moves the cases that were not played to the end of suite->at. Returns 0, or -1 if out of
+ * memory. */
 static int set_apart(struct drill_suite *suite)
 {
     struct error error;

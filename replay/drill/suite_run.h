@@ -54,8 +54,8 @@ struct drill_suite_options {
     const void *config;  /* argument of ops->open(), for example struct device_pipe_config */
     const char *lacking; /* capabilities that the engine treats as missing (drill_run()); NULL:
                           * none */
-    const char *device_options; /* options of the command that select the device, as a shell reads
-                                 * them, each followed by a blank; NULL: none */
+    const char *device_options; /* command line options that select the device, quoted for a shell,
+                                 * each followed by a blank; NULL: none */
     const char *record_dir; /* folder for a pcapng recording of each case; NULL: no recordings */
     const char *only;       /* play only combinations with these variants, such as "mtu=1024"; NULL:
                              * play all combinations */

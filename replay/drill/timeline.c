@@ -74,8 +74,8 @@ static bool region_has(const struct drill_engine *e, int object, uint64_t va)
            va - start <= script_number(&e->script->object[object].options, SCRIPT_OPT_LEN, 0);
 }
 
-/* Replaces the address and key of a packet in its text by names, as "va M+64" or, with the key of a
- * window, "va M+64 rkey W". */
+/* Replaces the address and R_Key in the text of a packet by names, as "va M+64". If the R_Key
+ * belongs to memory window W, writes "va M+64 rkey W". */
 static void name_region(const struct drill_engine *e, const struct roce_pkt *pkt, struct strbuf *t)
 {
     bool reth = roce_pkt_has(pkt, ROCE_HDR_RETH);

@@ -3,7 +3,7 @@
  * Device CM: the communication manager (CM) of the in-process device, and the program that uses
  * it. The program has one listener and one CM exchange.
  *
- *   1. device_cm_open() on a device with a GSI QP. A struct of zeros is closed.
+ *   1. device_cm_open() on a device with a GSI QP. A struct device_cm of zeros is not open.
  *   2. device_cm_run() after each input and at the time of device_cm_deadline().
  *   3. device_cm_close() before the device is freed.
  */
@@ -35,7 +35,8 @@ int device_cm_open(struct device_cm *c, struct rnic *rnic, struct rnic_pd *pd,
                    const struct drill_net *net);
 void device_cm_close(struct device_cm *c);
 
-/* Runs one of the CM verbs. `qpn` and `psn` belong to the program's QP. */
+/* Runs one of the CM verbs. `qpn`: QPN of the program's QP. `psn`: PSN of the first request that
+ * the peer sends to this QP. */
 int device_cm_verb(struct device_cm *c, const struct script_event *event, uint32_t qpn,
                    uint32_t psn, uint64_t now);
 

@@ -9,7 +9,7 @@
 #include "wire/gid.h"
 
 #define POLL_NS     UINT64_C(3000000)     /* maximum time between two polls of the agent */
-#define STAMP_LIMIT UINT64_C(10000000000) /* older time stamps of frames are ignored, ns */
+#define STAMP_LIMIT UINT64_C(10000000000) /* maximum age of a time stamp, ns */
 
 /* Received frame that the engine has not fetched. */
 struct live_frame {

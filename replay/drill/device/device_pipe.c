@@ -380,7 +380,8 @@ static void add_options(const struct drill_device *dev, const struct script_opti
     }
 }
 
-/* Returns the bytes that a `store` line writes to memory. */
+/* Returns, as a JSON string of hexadecimal digits, the bytes that a `store` line writes to
+ * memory. */
 static json_t *store_bytes(const struct drill_device *dev, const struct script_event *event)
 {
     const struct script_options *o = &event->options;

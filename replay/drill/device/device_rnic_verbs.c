@@ -232,8 +232,8 @@ static const struct {
 };
 
 /* Runs "modify QP". If the line names only a new state, passes every attribute that the transition
- * permits, with the values of the QP's object. Otherwise passes only the attributes of the options
- * that the line names. */
+ * permits, with the values that the script declares for the QP. Otherwise passes only the
+ * attributes of the options that the line names. */
 static int modify_qp(struct drill_device *dev, const struct script_event *event, uint64_t now)
 {
     const struct script_options *o = &event->options;
@@ -328,7 +328,7 @@ static int destroy_object(struct drill_device *dev, int i)
     return RNIC_ERR_INVALID;
 }
 
-/* Returns whether a verb before destroyed an object that this event uses. */
+/* Returns whether an earlier verb of the script destroyed the object that this event uses. */
 static bool uses_destroyed(const struct drill_device *dev, const struct script_event *event)
 {
     int i = event->object;

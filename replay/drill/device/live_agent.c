@@ -14,7 +14,7 @@
 #define CHUNK       (128u * 1024) /* bytes of one `load` or `store` request */
 #define ACCESS_BITS 0x1Fu         /* access rights that the agent supports: all but FLUSH */
 #define DEPTH       64            /* default depth of queues */
-#define REPLY_NS    10000000u     /* longest normal time to a reply, ns; a longer time is a stall */
+#define REPLY_NS    10000000u     /* longest usual time until a reply, ns; more time is a stall */
 
 /* ---- capabilities that the agent lacks ------------------------------------------------------- */
 
@@ -177,8 +177,8 @@ static void name_object(const struct live_agent *agent, const struct script_opti
                             json_integer((json_int_t)agent->at[o->value[opt].object].number));
 }
 
-/* Creates a memory region. `o` are the options of its object in the script; NULL: a region without
- * an object. */
+/* Creates a memory region. `o` are the options of the region in the script; NULL if the script does
+ * not declare the region. */
 static bool make_region(struct live_agent *agent, uint64_t len, unsigned access,
                         const struct script_options *o, uint32_t *number, uint64_t *address,
                         uint32_t *lkey, uint32_t *rkey)

@@ -31,7 +31,7 @@ struct live_agent {
     const struct drill_net *net;
     struct agent_client client;
     unsigned timeout; /* default timeout code */
-    uint64_t stalled; /* sum of the delays of replies beyond the usual delay, ns */
+    uint64_t stalled; /* sum of the times by which replies were later than usual, ns */
     bool failed;
     struct error error;
     struct {

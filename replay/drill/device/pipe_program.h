@@ -26,7 +26,7 @@ struct pipe_program {
     int err;     /* standard error of the command; -1: none */
     char *buf;   /* buffer of PIPE_LINE_MAX bytes for the output of the command */
     size_t len;  /* number of bytes in `buf` */
-    size_t used; /* bytes of the reply at the start of `buf`, with line end, that the caller uses */
+    size_t used; /* length of the latest reply, which is at the start of `buf`, with its line end */
     bool replied;
     bool late;                /* the command did not reply in time */
     bool not_started;         /* the shell could not start the command */

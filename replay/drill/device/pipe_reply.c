@@ -186,7 +186,7 @@ static bool check_created(const struct reply_check *check, const json_t *reply)
     return true;
 }
 
-/* Checks the members of a reply that only this operation has. */
+/* Checks the members that the reply has only because of the operation `op` of the request. */
 static bool check_result(const struct reply_check *check, const json_t *request,
                          const json_t *reply)
 {

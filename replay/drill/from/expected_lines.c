@@ -67,7 +67,8 @@ static void print_syndrome(const struct roce_pkt *pkt, FILE *out)
     fprintf(out, " MSN %u", pkt->aeth.msn);
 }
 
-/* Prints where in the drill's own memory the address and R_Key of a request are. */
+/* Prints the address and R_Key of a request as an offset in a memory region of the drill's own end,
+ * if the R_Key belongs to such a region; otherwise prints both numbers. */
 static void print_peer_place(const struct script *script, uint64_t va, uint32_t rkey, FILE *out)
 {
     for (int i = 0; i < script->object_cnt; i++)
@@ -78,7 +79,8 @@ static void print_peer_place(const struct script *script, uint64_t va, uint32_t 
     fprintf(out, " va 0x%" PRIx64 " rkey 0x%x", va, rkey);
 }
 
-/* Prints the contents of a request's payload: the bytes of region L that the request sends. */
+/* Prints, as contents of a request's payload, the offset in region L (the local memory) of the
+ * message that the request sends. */
 static void print_sent_bytes(const struct expected_lines *lines, unsigned qp,
                              const struct roce_pkt *pkt, FILE *out)
 {
@@ -168,7 +170,7 @@ static bool add_cm(struct expected_lines *lines, const struct roce_pkt *pkt, con
     return true;
 }
 
-/* Returns how many QPs of the script come before a QP. */
+/* Returns the number of QPs that the script declares before object `object`. */
 static unsigned qp_number(const struct script *script, int object)
 {
     unsigned cnt = 0;

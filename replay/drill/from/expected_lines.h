@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Expected lines: writes the lines of a drill that expect the device's frames, completions and
- * events. Each line comes from a row of the log of an earlier play. from_drill.c calls
- * expected_lines_add() for each row.
+ * events. Each line describes one row of the log that the engine wrote when it played the drill on
+ * the software RNIC. from_drill.c calls expected_lines_add() for each row.
  */
 #ifndef REPLAY_DRILL_FROM_EXPECTED_LINES_H
 #define REPLAY_DRILL_FROM_EXPECTED_LINES_H
@@ -36,7 +36,7 @@ struct posted_message {
 struct from_meaning {
     char content[80]; /* contents of the buffer of a receive, such as "fill 58", for the line that
                        * checks these contents; or "" */
-    char memory[16];  /* region from which the device answers a READ, or "" */
+    char memory[16];  /* region whose bytes the READ responses of the device contain, or "" */
     bool verb; /* the line is a verb, such as a posted receive, after which a device may send an ACK
                 * with its new credits */
 };
@@ -46,7 +46,7 @@ struct expected_lines {
     bool many_qps;
     struct recorded_packet *recorded;
     size_t recorded_cnt, recorded_cap;
-    struct posted_message *posted; /* messages; their work request ids count from 1 in this order */
+    struct posted_message *posted; /* messages; posted[i] has the work request id i + 1 */
     size_t posted_cnt, posted_cap;
     const struct from_meaning *meaning; /* properties of the latest packet or verb */
 };

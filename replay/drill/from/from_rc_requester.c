@@ -12,7 +12,7 @@
 #define CHECK_BYTES 65536u               /* longest range that a line can check, bytes */
 #define TIMEOUT_MAX 20u                  /* longest timeout code: 4.3 s */
 
-/* State while the drill of a connection is written. */
+/* State of this module while it writes the drill of a connection. */
 struct source {
     struct from_drill *d;
     struct replay *replay;

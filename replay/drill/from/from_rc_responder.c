@@ -41,9 +41,9 @@ static int add_region(struct from_drill *d, const struct session *session, uint3
     return 0;
 }
 
-/* Chooses the memory regions of the drill: those that the requests of the connection access. A
- * region that refused all requests of the connection is not one of them, so its R_Key is unknown to
- * the device. Returns 0, or -1 and an error. */
+/* Chooses the memory regions of the drill: those that the requests of the connection access. If the
+ * recorded device refused all requests with an R_Key, adds no region for it, so that the R_Key is
+ * also invalid for the device of the drill. Returns 0, or -1 and an error. */
 static int choose_regions(struct source *s)
 {
     for (unsigned i = 0; i < s->q.cnt; i++) {
@@ -207,7 +207,7 @@ static int add_store(struct source *s, const struct live_event *e)
     FILE *out;
 
     if (at < 0)
-        return 0; /* the packet accesses memory of another connection */
+        return 0; /* no request of this connection uses the R_Key */
     out = from_line(s->d);
     if (!out)
         return from_fail(s->d, "no memory");

@@ -13,7 +13,7 @@
 #include "check/check_json.h"
 #include "check/check_junit.h"
 #include "check/check_text.h"
-#include "check/two_points.h"
+#include "check/points/two_points.h"
 #include "util/cli_opts.h"
 #include "util/file_queue.h"
 #include "util/outfile.h"

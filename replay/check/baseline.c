@@ -4,9 +4,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "check/conn_pairs.h"
+#include "check/base/conn_pairs.h"
 #include "check/conn_summary.h"
-#include "check/time_budget.h"
+#include "check/causes/time_budget.h"
 #include "util/json_line.h"
 #include "util/keymap.h"
 #include "util/strbuf.h"

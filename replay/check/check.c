@@ -11,7 +11,7 @@
 #include "capture/split_reader.h"
 #include "check/annotate.h"
 #include "check/check_json.h"
-#include "check/turns.h"
+#include "check/base/turns.h"
 #include "check/programs.h"
 #include "flow/split.h"
 #include "pcapng/pcapng.h"

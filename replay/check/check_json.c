@@ -7,9 +7,9 @@
 #include <string.h>
 #include "capture/packet_text.h"
 #include "check/headline.h"
-#include "check/silence_text.h"
-#include "check/slow_causes.h"
-#include "check/time_budget.h"
+#include "check/causes/silence_text.h"
+#include "check/causes/slow_causes.h"
+#include "check/causes/time_budget.h"
 #include "util/json_line.h"
 #include "util/strbuf.h"
 #include "wire/codes.h"

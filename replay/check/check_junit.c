@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "check/headline.h"
-#include "check/slow_causes.h"
+#include "check/causes/slow_causes.h"
 #include "util/strbuf.h"
 #include "util/xml_escape.h"
 

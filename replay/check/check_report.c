@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 #include "check/headline.h"
-#include "check/slow_causes.h"
-#include "check/time_budget.h"
+#include "check/causes/slow_causes.h"
+#include "check/causes/time_budget.h"
 
 void check_report_init(struct check_report *report, uint32_t conn_max, bool keep_findings)
 {

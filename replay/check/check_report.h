@@ -7,10 +7,10 @@
 #define REPLAY_CHECK_CHECK_REPORT_H
 
 #include <stdio.h>
-#include "check/unanswered_cm.h"
+#include "check/base/unanswered_cm.h"
 #include "check/conn_summary.h"
 #include "check/event_history.h"
-#include "check/finding_groups.h"
+#include "check/base/finding_groups.h"
 #include "capture/parsed_frame.h"
 
 #define CHECK_REJECTIONS 8

@@ -5,10 +5,10 @@
 #include <inttypes.h>
 #include <string.h>
 #include "capture/narrow.h"
-#include "check/conn_state.h"
-#include "check/filter_text.h"
-#include "check/path_text.h"
-#include "check/slow_causes.h"
+#include "check/base/conn_state.h"
+#include "check/base/filter_text.h"
+#include "check/causes/path_text.h"
+#include "check/causes/slow_causes.h"
 #include "pcapng/pcapng.h"
 #include "util/strbuf.h"
 #include "wire/codes.h"

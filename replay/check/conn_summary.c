@@ -2,7 +2,7 @@
 #include "check/conn_summary.h"
 
 #include <inttypes.h>
-#include "check/slow_causes.h"
+#include "check/causes/slow_causes.h"
 #include "wire/codes.h"
 
 #define LARGE_LEN 1500u /* payload, bytes; packets with this payload or more need jumbo frames */

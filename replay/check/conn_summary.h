@@ -6,7 +6,7 @@
 #ifndef REPLAY_CHECK_CONN_SUMMARY_H
 #define REPLAY_CHECK_CONN_SUMMARY_H
 
-#include "check/conn_state.h"
+#include "check/base/conn_state.h"
 #include "check/event_history.h"
 #include "flow/flow.h"
 #include "util/strbuf.h"

@@ -4,10 +4,10 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include "check/congestion_text.h"
-#include "check/conn_state.h"
-#include "check/lockstep_text.h"
-#include "check/slow_causes.h"
+#include "check/causes/congestion_text.h"
+#include "check/base/conn_state.h"
+#include "check/causes/lockstep_text.h"
+#include "check/causes/slow_causes.h"
 #include "util/strbuf.h"
 
 #define LINE_LEN 1024

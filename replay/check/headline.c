@@ -2,12 +2,12 @@
 #include "check/headline.h"
 
 #include <inttypes.h>
-#include "check/congestion_text.h"
-#include "check/conn_state.h"
-#include "check/lockstep_text.h"
-#include "check/silence_text.h"
-#include "check/slow_causes.h"
-#include "check/time_budget.h"
+#include "check/causes/congestion_text.h"
+#include "check/base/conn_state.h"
+#include "check/causes/lockstep_text.h"
+#include "check/causes/silence_text.h"
+#include "check/causes/slow_causes.h"
+#include "check/causes/time_budget.h"
 #include "wire/codes.h"
 
 /* ---- state of a connection ---------------------------------------------------------------------

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "capture/capture_reader.h"
-#include "check/slow_causes.h"
+#include "check/causes/slow_causes.h"
 #include "pcapng/pcapng.h"
 
 /* Limits of the search. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "check/two_points_data.h"
+#include "check/points/two_points_data.h"
 
 #include <inttypes.h>
 #include "check/check_text.h"

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include "check/conn_state.h"
+#include "check/base/conn_state.h"
 #include "export/names.h"
 #include "util/strbuf.h"
 

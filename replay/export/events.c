@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "export/events.h"
 
-#include "check/conn_state.h"
+#include "check/base/conn_state.h"
 #include "export/names.h"
 #include "util/json_line.h"
 #include "util/strbuf.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/clock.h"
-#include "check/conn_state.h"
+#include "check/base/conn_state.h"
 #include "monitor/table.h"
 #include "wire/codes.h"
 

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Connection pairs: finds the connections of two captures of the same work. QP numbers and the
+ * order of the connections differ from run to run, so they are no evidence. Used by baseline.c.
+ *
+ * The first of these conditions that applies pairs two connections; of several candidates, the one
+ * with the lowest number:
+ *
+ *   1. same service, same addresses, same number of messages and bytes
+ *   2. same service, same addresses
+ *   3. same service, same number of messages and bytes
+ */
+#ifndef REPLAY_CHECK_BASE_CONN_PAIRS_H
+#define REPLAY_CHECK_BASE_CONN_PAIRS_H
+
+#include "flow/flow.h"
+
+#define CONN_PAIRS_NONE UINT32_MAX
+
+struct conn_key {
+    enum roce_svc svc;
+    bool gsi;            /* the connection has packets of QP1 */
+    uint8_t addr[2][16]; /* both addresses, the lower one first */
+    uint64_t messages, bytes;
+};
+
+/* Sets the service and the addresses of a key. */
+void conn_key_init(struct conn_key *key, const struct roce_conn_summary *sum);
+
+/* Pairs connections of two captures, which are in the order of their numbers. For each new one,
+ * sets `partner` to the index of the old one, or to CONN_PAIRS_NONE. Returns 0, or -1 if out of
+ * memory. */
+int conn_pairs_find(const struct conn_key *old, uint32_t old_cnt, const struct conn_key *new,
+                    uint32_t new_cnt, uint32_t *partner);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* State of a connection: it failed, got stuck, lost messages, or met congestion; its duration, and
+ * the totals of its sides. */
+#ifndef REPLAY_CHECK_BASE_CONN_STATE_H
+#define REPLAY_CHECK_BASE_CONN_STATE_H
+
+#include "flow/flow.h"
+
+/* Returns whether a QP of the connection entered an error state or was never established. */
+bool check_conn_failed(const struct roce_conn_summary *sum);
+
+/* Returns whether a request made no progress until the capture ended, and no QP is known to have
+ * stopped. */
+bool check_conn_stuck(const struct roce_conn_summary *sum);
+
+/* Returns whether a service without retransmission (UC) lost messages. */
+bool check_conn_lossy(const struct roce_conn_summary *sum);
+
+/* Returns whether the receiver of lost messages of `side` may be Linux Soft-RoCE, which also loses
+ * messages that it received completely (known deviation D10). The number of lost messages is then
+ * only the lowest possible one. */
+bool check_side_loses_more(const struct roce_conn_summary *sum, unsigned side);
+
+/* Returns the number of packets that never arrived. A packet out of order did arrive, although
+ * late, so it is not missing. */
+uint64_t check_side_missing(const struct roce_endpoint_summary *side);
+
+/* Returns the number of READ responses that never arrived. */
+uint64_t check_side_missing_responses(const struct roce_endpoint_summary *side);
+
+/* Returns whether the capture has no response to the requests of a side, and its peer `its` is not
+ * known. If so, a pause before a retransmission of the side counts as a timeout, although it may be
+ * the wait after an RNR NAK. */
+bool check_side_alone(const struct roce_conn_facts *facts, const struct roce_endpoint_summary *its);
+
+/* Returns the time from the first to the last packet, ns. */
+uint64_t check_conn_duration_ns(const struct roce_conn_summary *sum);
+
+/* Returns the payload of all operations of a side, bytes, without retransmissions. */
+uint64_t check_side_goodput(const struct roce_endpoint_summary *side);
+
+/* Returns the sum of a side's retransmissions over all causes. */
+struct roce_retx_summary check_side_retransmitted(const struct roce_endpoint_summary *side);
+
+/* Returns whether packets sent by `side` had ECN CE marks, and the other side sent no CNP. */
+bool check_side_marked(const struct roce_conn_summary *sum, unsigned side);
+bool check_conn_marked(const struct roce_conn_summary *sum);
+
+/* Returns whether a CNP asked `side` to slow down, and no measured rate of `side` fell. If a rate
+ * fell, the connection is slow (slow_causes.h). */
+bool check_side_notified(const struct roce_conn_summary *sum, unsigned side);
+bool check_conn_notified(const struct roce_conn_summary *sum);
+
+#endif

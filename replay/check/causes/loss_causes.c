@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "check/causes/loss_causes.h"
+
+#include <inttypes.h>
+
+/* An average time from a sequence NAK to the go-back of at least this (ns) is too long for a path:
+ * the requester is a busy software RNIC, or did not receive the NAK. */
+#define SLOW_REACTION_NS UINT64_C(1000000)
+
+/* Losses on one side of the capture point are ignored if there are fewer than one in FEW of those
+ * on the other side. Some are only apparent: a NAK may stand for several losses, and responses to a
+ * READ may be captured while the requester restarts the READ. */
+#define FEW 3u
+
+static void say_overtaken(struct strbuf *t, const struct slow_direction *w)
+{
+    uint64_t late = w->mine->naks_for_late, naks = w->its->psn_naks;
+
+    strbuf_addf(t, "packets arrived out of order");
+    if (w->mine->out_of_order)
+        strbuf_addf(t, " %" PRIu64 "×", w->mine->out_of_order);
+    else
+        strbuf_addf(t, " behind the capture point");
+    strbuf_addf(t,
+                "; the receiver treats reordering as loss and sent %" PRIu64 " sequence NAK%s, "
+                "%" PRIu64 " of them for late packets",
+                naks, naks == 1 ? "" : "s", late);
+}
+
+static void look_overtaken(struct strbuf *t, const struct slow_direction *w)
+{
+    (void)w;
+    strbuf_addf(t, "check for per-packet load balancing over several links, or for a device that "
+                   "reorders packets");
+}
+
+const struct slow_cause slow_overtaken = {slow_is_overtaken,
+                                          say_overtaken,
+                                          look_overtaken,
+                                          false,
+                                          "roce.analysis.out_of_order || roce.analysis.nak",
+                                          0};
+
+static void say_damaged(struct strbuf *t, const struct slow_direction *w)
+{
+    strbuf_addf(t,
+                "packets were damaged before the capture point: %" PRIu64 " with a wrong ICRC, "
+                "which the receiver drops",
+                w->mine->bad_icrc);
+}
+
+static void look_damaged(struct strbuf *t, const struct slow_direction *w)
+{
+    strbuf_addf(t, "check links and devices from ");
+    strbuf_add_addr(t, w->mine->addr);
+    strbuf_addf(t, " to the capture point");
+}
+
+const struct slow_cause slow_damaged = {slow_is_damaged, say_damaged,     look_damaged,
+                                        false,           "roce.icrc.bad", SLOW_BY_LOSS};
+
+static void say_lost(struct strbuf *t, const struct slow_direction *w)
+{
+    strbuf_addf(t, "packets were lost: ");
+    strbuf_add_addr(t, w->its->addr);
+    strbuf_addf(t, " sent %" PRIu64 " sequence NAK%s; ", w->its->psn_naks,
+                w->its->psn_naks == 1 ? "" : "s");
+    if (w->gone && w->mine->missing_repeats)
+        strbuf_addf(t,
+                    "%" PRIu64 " packet%s and %" PRIu64
+                    " retransmission%s never reached the capture point",
+                    w->gone, w->gone == 1 ? "" : "s", w->mine->missing_repeats,
+                    w->mine->missing_repeats == 1 ? "" : "s");
+    else if (w->gone || w->mine->missing_repeats)
+        strbuf_addf(t, "%" PRIu64 " %s%s never reached the capture point",
+                    w->gone + w->mine->missing_repeats, w->gone ? "packet" : "retransmission",
+                    w->gone + w->mine->missing_repeats == 1 ? "" : "s");
+    else
+        strbuf_addf(t, "all lost packets passed the capture point");
+}
+
+static void look_lost(struct strbuf *t, const struct slow_direction *w)
+{
+    const uint64_t before = w->gone + w->mine->missing_repeats,
+                   behind = w->naks > before ? w->naks - before : 0;
+
+    strbuf_addf(t, "check for drops (full queues, a priority without PFC, a bad link) ");
+    if (behind * FEW > before && before * FEW > behind) {
+        strbuf_addf(t, "on both sides of the capture point");
+    } else if (before > behind) {
+        strbuf_addf(t, "from ");
+        strbuf_add_addr(t, w->mine->addr);
+        strbuf_addf(t, " to the capture point");
+    } else {
+        strbuf_addf(t, "from the capture point to ");
+        strbuf_add_addr(t, w->its->addr);
+    }
+    if (!w->mine->may_be_rxe &&
+        w->mine->retx[ROCE_CAUSE_SEQ_NAK].waited_ns >= w->naks * SLOW_REACTION_NS) {
+        strbuf_addf(t, "\n       ");
+        strbuf_add_addr(t, w->mine->addr);
+        strbuf_addf(t, " retransmitted ");
+        strbuf_add_duration(t, w->mine->retx[ROCE_CAUSE_SEQ_NAK].waited_ns / w->naks);
+        strbuf_addf(t,
+                    " after %s: its RNIC is slow (a busy software RNIC), or the NAK was lost "
+                    "between the capture point and ",
+                    w->naks == 1 ? "the sequence NAK" : "a sequence NAK on average");
+        strbuf_add_addr(t, w->mine->addr);
+        strbuf_addf(t, ", which then waited for its ACK timeout");
+    }
+}
+
+const struct slow_cause slow_lost = {
+    slow_is_lost, say_lost, look_lost, false, "roce.analysis.psn_gap || roce.analysis.nak",
+    SLOW_BY_LOSS};
+
+static void say_answer_overtaken(struct strbuf *t, const struct slow_direction *w)
+{
+    strbuf_addf(t, "READ data of ");
+    strbuf_add_addr(t, w->its->addr);
+    strbuf_addf(t, " arrived out of order %" PRIu64 "×; a requester treats reordering as loss",
+                w->its->late_responses);
+}
+
+const struct slow_cause slow_answer_overtaken = {
+    slow_is_answer_overtaken,
+    say_answer_overtaken,
+    look_overtaken,
+    false,
+    "roce.analysis.out_of_order || roce.analysis.psn_gap",
+    0};
+
+static bool is_answer_lost(const struct slow_direction *w)
+{
+    return slow_go_backs(w, ROCE_CAUSE_READ_GAP) + slow_go_backs(w, ROCE_CAUSE_IMPLIED_NAK) > 0 &&
+           !slow_is_answer_overtaken(w);
+}
+
+static void say_answer_lost(struct strbuf *t, const struct slow_direction *w)
+{
+    uint64_t cnt = slow_go_backs(w, ROCE_CAUSE_READ_GAP) + slow_go_backs(w, ROCE_CAUSE_IMPLIED_NAK);
+
+    if (w->its->any_order && w->its->missing_responses > w->its->late_responses) {
+        strbuf_addf(t, "READ data of ");
+        strbuf_add_addr(t, w->its->addr);
+        strbuf_addf(t, " was lost before the capture point; the requester went back %" PRIu64 "×",
+                    cnt);
+        return;
+    }
+    if (w->its->response_gaps) {
+        strbuf_addf(t, "READ data of ");
+        strbuf_add_addr(t, w->its->addr);
+        strbuf_addf(t,
+                    " was lost before the capture point: %" PRIu64 " gap%s, %" PRIu64
+                    " response%s missing; the requester went back %" PRIu64 "×",
+                    w->its->response_gaps, w->its->response_gaps == 1 ? "" : "s",
+                    w->its->missing_responses, w->its->missing_responses == 1 ? "" : "s", cnt);
+        return;
+    }
+    strbuf_addf(t, "responses of ");
+    strbuf_add_addr(t, w->its->addr);
+    strbuf_addf(t, " to READs or atomics were lost %" PRIu64 "×", cnt);
+}
+
+/* Appends which responses, named `what`, the requester lacked, and where to search for their loss.
+ * `all` is the number of all retransmissions because of missing responses. */
+static void add_missing_response(struct strbuf *t, const struct slow_direction *w,
+                                 const struct roce_read_restarts *r, uint64_t all, const char *what)
+{
+    uint64_t cnt = r->captured + r->missing;
+
+    if (cnt == 1 && all == 1)
+        strbuf_addf(t, "the %s with PSN %u was lost or late", what, r->psn);
+    else
+        strbuf_addf(t, "%" PRIu64 "× a %s was lost or late, first the one with PSN %u", cnt, what,
+                    r->psn);
+    strbuf_addf(t, " (restart in frame %u): ", r->frame);
+    if (r->missing == 0)
+        strbuf_addf(t, "the capture contains the response%s; ", cnt == 1 ? "" : "s");
+    else if (r->captured == 0)
+        strbuf_addf(t, "the capture lacks the response%s; ", cnt == 1 ? "" : "s");
+    else
+        strbuf_addf(t, "the capture contains %" PRIu64 " of these responses; ", r->captured);
+    strbuf_addf(t, "check for drops ");
+    if (r->missing * FEW <= r->captured) {
+        strbuf_addf(t, "from the capture point to ");
+        strbuf_add_addr(t, w->mine->addr);
+    } else if (r->captured * FEW <= r->missing) {
+        strbuf_addf(t, "from ");
+        strbuf_add_addr(t, w->its->addr);
+        strbuf_addf(t, " to the capture point");
+    } else {
+        strbuf_addf(t, "on both sides of the capture point");
+    }
+}
+
+static void look_answer_lost(struct strbuf *t, const struct slow_direction *w)
+{
+    const struct roce_read_restarts *r = &w->mine->read_gap_restarts;
+
+    if (r->captured + r->missing) {
+        add_missing_response(t, w, r,
+                             slow_go_backs(w, ROCE_CAUSE_READ_GAP) +
+                                 slow_go_backs(w, ROCE_CAUSE_IMPLIED_NAK),
+                             "response");
+        return;
+    }
+    strbuf_addf(t, "check for drops from ");
+    strbuf_add_addr(t, w->its->addr);
+    strbuf_addf(t, " to ");
+    if (w->its->response_gaps)
+        strbuf_addf(t, "the capture point");
+    else
+        strbuf_add_addr(t, w->mine->addr);
+}
+
+const struct slow_cause slow_answer_lost = {
+    is_answer_lost,
+    say_answer_lost,
+    look_answer_lost,
+    false,
+    "roce.analysis.psn_gap || roce.analysis.nak_retransmission",
+    SLOW_BY_LOSS};
+
+static void say_late(struct strbuf *t, const struct slow_direction *w)
+{
+    uint64_t packets = w->mine->retx[ROCE_CAUSE_TIMEOUT].packets;
+
+    if (slow_is_one_sided(w))
+        strbuf_addf(t, "the requester paused %" PRIu64 "×", slow_go_backs(w, ROCE_CAUSE_TIMEOUT));
+    else
+        strbuf_addf(t, "the ACK timeout expired %" PRIu64 "×",
+                    slow_go_backs(w, ROCE_CAUSE_TIMEOUT));
+    /* For spurious timeouts, look_spurious() appends the waits instead. */
+    if (!slow_is_spurious(w)) {
+        strbuf_addf(t, ", %s ", slow_is_one_sided(w) ? "for" : "after");
+        strbuf_add_durations(t, w->mine->timeout_min_ns, w->mine->timeout_max_ns);
+    }
+    strbuf_addf(t, "; the requester retransmitted %" PRIu64 " packet%s", packets,
+                packets == 1 ? "" : "s");
+}
+
+/* Begins a line about `cnt` lost packets. For one packet, the line has the text `one` and the PSN;
+ * for several, their number and the text `each`. */
+static void add_lost_psn(struct strbuf *t, const char **sep, uint64_t cnt, uint32_t psn,
+                         const char *one, const char *each)
+{
+    if (cnt == 1)
+        strbuf_addf(t, "%s%s %u", *sep, one, psn);
+    else
+        strbuf_addf(t, "%s%" PRIu64 "× %s (first PSN %u)", *sep, cnt, each, psn);
+    *sep = "\n       ";
+}
+
+/* Appends what the capture shows about the losses before timeouts, one line for each kind. Returns
+ * the number of timeouts that these lines explain. */
+static uint64_t add_timeout_losses(struct strbuf *t, const struct slow_direction *w,
+                                   const char **sep)
+{
+    const struct roce_timeout_losses *losses = &w->mine->timeout_losses;
+
+    if (losses->missing) {
+        add_lost_psn(t, sep, losses->missing, losses->missing_psn, "the packet with PSN",
+                     "a packet");
+        strbuf_addf(t, " was lost from ");
+        strbuf_add_addr(t, w->mine->addr);
+        strbuf_addf(t, " to the capture point, and no sequence NAK for it reached ");
+        strbuf_add_addr(t, w->mine->addr);
+    }
+    if (losses->relost) {
+        add_lost_psn(t, sep, losses->relost, losses->relost_psn, "the retransmission of PSN",
+                     "a retransmission");
+        strbuf_addf(t, ", or the response to it, was lost too: a responder sends one sequence NAK "
+                       "for a packet, so only the timeout detects this loss");
+    }
+    if (losses->acked) {
+        strbuf_addf(t,
+                    "%s%" PRIu64 "× the response was captured before the timeout: it was lost from "
+                    "the capture point to ",
+                    *sep, losses->acked);
+        strbuf_add_addr(t, w->mine->addr);
+        strbuf_addf(t, ", or late");
+        *sep = "\n       ";
+    }
+    if (losses->unanswered) {
+        strbuf_addf(t,
+                    "%s%" PRIu64
+                    "× the request was captured, and no response: one of them was lost "
+                    "between the capture point and ",
+                    *sep, losses->unanswered);
+        strbuf_add_addr(t, w->its->addr);
+        strbuf_addf(t, ", or ");
+        strbuf_add_addr(t, w->its->addr);
+        strbuf_addf(t, " was slow");
+        *sep = "\n       ";
+    }
+    if (losses->unfinished) {
+        strbuf_addf(t, "%s%" PRIu64 "× the end of a message was missing: it was lost from ", *sep,
+                    losses->unfinished);
+        strbuf_add_addr(t, w->mine->addr);
+        strbuf_addf(t,
+                    " to the capture point, or the requester waited for an ACK within the message");
+        *sep = "\n       ";
+    }
+    return losses->missing + losses->relost + losses->acked + losses->unanswered +
+           losses->unfinished;
+}
+
+static void look_late(struct strbuf *t, const struct slow_direction *w)
+{
+    uint64_t cnt = slow_go_backs(w, ROCE_CAUSE_TIMEOUT);
+    const struct roce_read_restarts *reads = &w->mine->read_restarts;
+    uint64_t known = reads->captured + reads->missing;
+    uint64_t unheeded = w->mine->unheeded_naks;
+    const char *sep = "";
+
+    if (slow_is_one_sided(w)) {
+        strbuf_addf(t, "the capture lacks the responses of ");
+        strbuf_add_addr(t, w->its->addr);
+        strbuf_addf(t, ", which show whether the ACK timeout expired or the receiver was not ready "
+                       "(RNR NAK): capture both directions");
+        return;
+    }
+    if (known) {
+        add_missing_response(t, w, reads, cnt, "READ response");
+        sep = "\n       ";
+    }
+    if (reads->late) {
+        strbuf_addf(t, "%s%" PRIu64 "× READ data was captured out of order: the requester drops it",
+                    sep, reads->late);
+        sep = "\n       ";
+    }
+    if (unheeded) {
+        strbuf_addf(t,
+                    "%s%" PRIu64 "× a sequence NAK was captured before the timeout: "
+                    "the NAK was lost from the capture point to ",
+                    sep, unheeded);
+        strbuf_add_addr(t, w->mine->addr);
+        strbuf_addf(t, ", or ignored");
+        sep = "\n       ";
+    }
+    known += reads->late + unheeded + add_timeout_losses(t, w, &sep);
+    if (known < cnt)
+        strbuf_addf(
+            t,
+            "%s%sthe last packets before a pause, or their responses, were lost or late: only the "
+            "timeout of the requester detects such a loss",
+            sep, *sep ? "otherwise " : "");
+}
+
+const struct slow_cause slow_late = {slow_is_late,
+                                     say_late,
+                                     look_late,
+                                     false,
+                                     "roce.analysis.timeout_retransmission",
+                                     SLOW_BY_LOSS | SLOW_BY_DELAY};
+
+static void say_refused(struct strbuf *t, const struct slow_direction *w)
+{
+    const struct roce_retx_summary *r = &w->mine->retx[ROCE_CAUSE_UNKNOWN];
+
+    strbuf_add_addr(t, w->mine->addr);
+    strbuf_addf(t, " sent %" PRIu64 " packets again, each ", r->packets);
+    strbuf_add_duration(t, r->waited_ns / r->go_backs);
+    strbuf_addf(t, " after its previous transmission on average: Linux Soft-RoCE does so while the "
+                   "transmit queue of its interface is full");
+}
+
+static void look_refused(struct strbuf *t, const struct slow_direction *w)
+{
+    strbuf_addf(t, "on ");
+    strbuf_add_addr(t, w->mine->addr);
+    strbuf_addf(t, ", raise the rate of the interface or lengthen its queue (tc): the queue drops "
+                   "these packets, although they were captured before it");
+}
+
+const struct slow_cause slow_refused = {slow_is_refused,
+                                        say_refused,
+                                        look_refused,
+                                        false,
+                                        "roce.analysis.retransmission && roce.analysis.cause == 6",
+                                        0};
+
+/* Returns whether the requester retransmitted for unknown causes only. */
+static bool is_unexplained(const struct slow_direction *w)
+{
+    return slow_go_backs(w, ROCE_CAUSE_UNKNOWN) > 0 && !slow_is_overtaken(w) &&
+           !slow_is_damaged(w) && !slow_is_lost(w) && !slow_is_late(w) && !slow_is_spurious(w) &&
+           !slow_is_unready(w) && !slow_is_paged(w) && !slow_is_refused(w);
+}
+
+static void say_unexplained(struct strbuf *t, const struct slow_direction *w)
+{
+    uint64_t packets = w->mine->retx[ROCE_CAUSE_UNKNOWN].packets;
+
+    strbuf_addf(t,
+                "the requester retransmitted %" PRIu64 " packet%s, and the capture shows no reason",
+                packets, packets == 1 ? "" : "s");
+}
+
+static void look_unexplained(struct strbuf *t, const struct slow_direction *w)
+{
+    strbuf_addf(t, "possible cause: the NAKs of ");
+    strbuf_add_addr(t, w->its->addr);
+    strbuf_addf(t, " were not captured; compare with a capture at the other end");
+}
+
+_Static_assert(ROCE_CAUSE_UNKNOWN == 6,
+               "the display filter of slow_unexplained contains the value of ROCE_CAUSE_UNKNOWN");
+
+const struct slow_cause slow_unexplained = {
+    is_unexplained,
+    say_unexplained,
+    look_unexplained,
+    false,
+    "roce.analysis.retransmission && roce.analysis.cause == 6",
+    SLOW_BY_LOSS};

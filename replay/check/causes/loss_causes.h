@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Loss causes: sentences about retransmissions because of lost, reordered or damaged packets. The
+ * table of slow_causes.c lists them.
+ */
+#ifndef REPLAY_CHECK_CAUSES_LOSS_CAUSES_H
+#define REPLAY_CHECK_CAUSES_LOSS_CAUSES_H
+
+#include "check/causes/slow_direction.h"
+
+extern const struct slow_cause slow_overtaken, slow_damaged, slow_lost;
+extern const struct slow_cause slow_answer_overtaken, slow_answer_lost; /* READ data */
+extern const struct slow_cause slow_late;                               /* timeouts */
+extern const struct slow_cause slow_refused;     /* transmit queue of Soft-RoCE */
+extern const struct slow_cause slow_unexplained; /* no cause is known */
+
+#endif

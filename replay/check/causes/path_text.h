@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Path text: sentences about what happened to the packets of one connection between two capture
+ * points (two_points.h). The reports of slow, stuck and failed connections contain them, if the
+ * user gave the capture of the other end.
+ */
+#ifndef REPLAY_CHECK_CAUSES_PATH_TEXT_H
+#define REPLAY_CHECK_CAUSES_PATH_TEXT_H
+
+#include "check/points/two_points.h"
+#include "util/strbuf.h"
+
+/* The path between the points for one requester. */
+struct path {
+    /* Packets of the requester, and of its responder; both NULL without a second capture. */
+    const struct two_points_path *mine, *its;
+    const uint8_t *my_addr, *its_addr;
+    const struct two_points *points;
+};
+
+/* Returns the path of the requester `side`. `points` may be NULL. */
+struct path path_of(const struct two_points *points, const struct roce_conn_summary *sum,
+                    unsigned side);
+
+/* Returns whether the path lost or damaged a packet. */
+bool path_loses(const struct path *path);
+
+/* Returns whether the delay of the path explains a wait of `wait` ns: at least half of it. */
+bool path_delays(const struct path *path, uint64_t wait);
+
+/* Appends whether the request in frame `frame` of capture a, which the requester transmitted last,
+ * passed both points. Then the path between them is not the reason that it got no response. */
+void path_last_text(struct strbuf *t, const struct path *path, uint32_t frame);
+
+/* Appends what happened between the points, and where to search. `slow`: the delay of the path
+ * explains the waits of a requester. */
+void path_text(struct strbuf *t, const struct path *path, bool slow);
+
+#endif

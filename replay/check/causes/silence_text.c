@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "check/causes/silence_text.h"
+
+#include "check/base/conn_state.h"
+
+/* Silences are notable if they last at least this share of the connection's time, in percent, and
+ * at most this share of its packets follows a silence. A program that sends seldom has many
+ * silences, which are not notable. */
+#define TIME_PERCENT    10u
+#define PACKETS_PERCENT 1u
+/* Silences of similar lengths look like ACK timeouts, so they are notable even if they are more
+ * frequent: up to this percentage of the packets may follow one. */
+#define SIMILAR         2u /* the longest lasts at most 5/SIMILAR times as long as the shortest */
+#define SIMILAR_PERCENT 10u
+#define SIMILAR_PACKETS 100u /* a connection with fewer packets is not busy */
+
+static bool is_similar(const struct roce_conn_facts *facts)
+{
+    return facts->silence.cnt > 1 &&
+           facts->silence.longest_us / 5 * SIMILAR <= facts->silence.shortest_us;
+}
+
+bool silence_is_notable(const struct roce_conn_summary *sum)
+{
+    const struct roce_conn_facts *facts = &sum->facts;
+    uint64_t packets = sum->side[0].packets + sum->side[1].packets;
+    unsigned percent =
+        is_similar(facts) && packets >= SIMILAR_PACKETS ? SIMILAR_PERCENT : PACKETS_PERCENT;
+
+    return facts->silence.cnt && facts->svc == ROCE_SVC_RC &&
+           facts->silence.sum_ns / TIME_PERCENT >= check_conn_duration_ns(sum) / 100 &&
+           facts->silence.cnt * UINT64_C(100) <= packets * percent;
+}
+
+void silence_text(struct strbuf *t, const struct roce_conn_summary *sum)
+{
+    const struct roce_conn_facts *facts = &sum->facts;
+
+    strbuf_addf(t, "no packet was captured for ");
+    strbuf_add_durations(t, UINT64_C(1000) * facts->silence.shortest_us,
+                         UINT64_C(1000) * facts->silence.longest_us);
+    if (facts->silence.cnt > 1)
+        strbuf_addf(t, ", %u×, the longest", facts->silence.cnt);
+    strbuf_addf(t, " before frame %u (%s", facts->silence.frame,
+                facts->silence.cnt > 1 ? "together " : "");
+    strbuf_add_percent(t, facts->silence.sum_ns, check_conn_duration_ns(sum));
+    strbuf_addf(t, " of the time): ");
+    if (is_similar(facts))
+        strbuf_addf(t, "the similar lengths look like ACK timeouts after requests that were lost "
+                       "before the capture point, or the program sends periodically");
+    else
+        strbuf_addf(t, "the program sent nothing, or a request was lost before the capture point, "
+                       "and its retransmission after the timeout is the first captured");
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "check/causes/slow_causes.h"
+
+#include <inttypes.h>
+#include "check/base/conn_state.h"
+#include "check/base/filter_text.h"
+#include "check/causes/loss_causes.h"
+#include "check/causes/silence_text.h"
+#include "check/causes/time_budget.h"
+#include "check/causes/wait_causes.h"
+
+/* Limits in percent of the packets and of the duration of a connection. A connection below both
+ * limits is not reported as slow. */
+#define PACKETS_PERCENT 1u
+#define TIME_PERCENT    5u
+
+#define LINE_LEN 1024
+
+/* The possible causes, each with the wait that it causes. WAIT_CAUSES: the cause has several
+ * effects, for example reordering leads to sequence NAKs and to ACK timeouts. */
+static const struct {
+    const struct slow_cause *cause;
+    enum wait_cause wait;
+} causes[] = {
+    {&slow_setup_late, WAIT_SETUP},
+    {&slow_rtu_late, WAIT_SETUP},
+    {&slow_overtaken, WAIT_CAUSES},
+    {&slow_damaged, WAIT_CAUSES},
+    {&slow_answer_overtaken, WAIT_CAUSES},
+    {&slow_congested, WAIT_CAUSES},
+    {&slow_response_late, WAIT_RESPONSE},
+    {&slow_lost, WAIT_SEQ_NAK},
+    {&slow_answer_lost, WAIT_READ_GAP},
+    {&slow_unready, WAIT_RNR_NAK},
+    {&slow_without_credit, WAIT_CREDIT},
+    {&slow_paged, WAIT_RNR_NAK},
+    {&slow_late, WAIT_TIMEOUT},
+    {&slow_spurious, WAIT_SPURIOUS},
+    {&slow_adaptive, WAIT_TIMEOUT},
+    {&slow_refused, WAIT_UNKNOWN},
+    {&slow_unexplained, WAIT_UNKNOWN},
+};
+
+#define CAUSES (sizeof(causes) / sizeof(causes[0]))
+
+/* Returns whether only the responses were captured, and at least PACKETS_PERCENT of them are RNR
+ * NAKs. The requester waited after each one, but the capture does not show how long. */
+static bool is_refused(const struct slow_direction *w)
+{
+    return !w->facts->paired && w->mine->packets == 0 && w->its->rnr_naks &&
+           w->its->rnr_naks * 100 >= w->its->packets * PACKETS_PERCENT;
+}
+
+static bool is_slow(const struct slow_direction *w)
+{
+    const struct roce_endpoint_summary *s = w->mine;
+    uint64_t bad = check_side_retransmitted(s).packets + s->bad_icrc + s->repeated_responses;
+    uint64_t waited = s->rnr_waited_ns + s->retx[ROCE_CAUSE_TIMEOUT].stalled_ns +
+                      s->retx[ROCE_CAUSE_SPURIOUS].stalled_ns + s->response_waits.sum +
+                      s->credit_waits.sum;
+
+    return (bad && bad * 100 >= s->packets * PACKETS_PERCENT) ||
+           (waited && waited * 100 >= w->ns * TIME_PERCENT) ||
+           (w->setup_ns && w->setup_ns * 100 >= (w->ns + w->setup_ns) * TIME_PERCENT) ||
+           (w->rtu_ns && w->rtu_ns * 100 >= w->ns * TIME_PERCENT) || slow_is_congested(w) ||
+           is_refused(w);
+}
+
+bool check_conn_slow(const struct roce_conn_summary *sum)
+{
+    struct slow_direction a = slow_direction_of(sum, 0), b = slow_direction_of(sum, 1);
+
+    if (sum->facts.svc != ROCE_SVC_RC &&
+        /* Only RC and XRC requesters wait for lost packets. */
+        sum->facts.svc != ROCE_SVC_XRC)
+        return false;
+    return !check_conn_failed(sum) && !check_conn_stuck(sum) && (is_slow(&a) || is_slow(&b));
+}
+
+bool check_conn_paused(const struct roce_conn_summary *sum)
+{
+    return silence_is_notable(sum) && !check_conn_failed(sum) && !check_conn_stuck(sum) &&
+           !check_conn_slow(sum);
+}
+
+/* Appends what caused more than half of the `again` retransmitted packets. */
+static void add_main_cause(struct strbuf *t, const struct slow_direction *w, uint64_t again)
+{
+    static const struct {
+        const char *one, *many;
+    } names[ROCE_CAUSE_CNT] = {
+        [ROCE_CAUSE_SEQ_NAK] = {"a sequence NAK", "sequence NAKs"},
+        [ROCE_CAUSE_RNR_NAK] = {"an RNR NAK", "RNR NAKs"},
+        [ROCE_CAUSE_TIMEOUT] = {"a timeout", "timeouts"},
+        [ROCE_CAUSE_SPURIOUS] = {"a spurious timeout", "spurious timeouts"},
+    };
+
+    for (unsigned i = 0; i < ROCE_CAUSE_CNT; i++) {
+        const struct roce_retx_summary *r = &w->mine->retx[i];
+
+        if (r->packets * 2 <= again || !names[i].one)
+            continue;
+        strbuf_addf(t, "%s after ", r->packets == again ? "" : ", most");
+        if (i == ROCE_CAUSE_TIMEOUT && slow_is_one_sided(w))
+            strbuf_addf(t, r->go_backs == 1 ? "a pause" : "pauses");
+        else
+            strbuf_addf(t, "%s", r->go_backs == 1 ? names[i].one : names[i].many);
+    }
+}
+
+/* Appends how many packets sequence NAKs asked for, and how many the requester retransmitted only
+ * because they followed. Appends nothing if there are other retransmissions, or missing ones. */
+static void add_followers(struct strbuf *t, const struct slow_direction *w, uint64_t again)
+{
+    const struct roce_retx_summary *r = &w->mine->retx[ROCE_CAUSE_SEQ_NAK];
+
+    if (r->packets != again || r->go_backs == again || w->mine->missing_repeats)
+        return;
+    strbuf_addf(t, ", %" PRIu64 " that %s asked for and %" PRIu64 " that followed", r->go_backs,
+                r->go_backs == 1 ? "it" : "these", again - r->go_backs);
+}
+
+/* Prints which percentage of the packets and of the payload the requester retransmitted. */
+static void print_retransmitted(FILE *out, const struct slow_direction *w, const char *arrow)
+{
+    const struct roce_retx_summary all = check_side_retransmitted(w->mine);
+    char buf[LINE_LEN];
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
+
+    if (all.packets == 0)
+        return;
+    strbuf_addf(&t, "     %s %" PRIu64 " of %" PRIu64 " packets (", arrow, all.packets,
+                w->mine->packets);
+    strbuf_add_percent(&t, all.packets, w->mine->packets);
+    strbuf_addf(&t, ") %s retransmitted", all.packets == 1 ? "was" : "were");
+    add_main_cause(&t, w, all.packets);
+    add_followers(&t, w, all.packets);
+    if (all.bytes) {
+        strbuf_addf(&t, ": ");
+        strbuf_add_size(&t, (double)all.bytes);
+        strbuf_addf(&t, ", ");
+        strbuf_add_percent(&t, all.bytes, w->mine->payload_sent);
+        strbuf_addf(&t, " of the payload");
+    }
+    fprintf(out, "%s\n", buf);
+}
+
+/* Returns whether the delay between the two capture points explains the waits of the requester. */
+static bool is_path_slow(const struct slow_direction *w)
+{
+    const uint64_t response = w->mine->response_waits.min, timeout = w->mine->timeout_min_ns;
+
+    return (response && path_delays(&w->path, response)) ||
+           (timeout && path_delays(&w->path, timeout));
+}
+
+/* Returns whether the second capture shows the reason of a cause. Then the first capture alone
+ * cannot tell better where to search. */
+static bool is_between(const struct slow_direction *w, const struct slow_cause *cause)
+{
+    return ((cause->between & SLOW_BY_LOSS) && path_loses(&w->path)) ||
+           ((cause->between & SLOW_BY_DELAY) && is_path_slow(w));
+}
+
+/* Stores the numbers of the causes that apply, in the order of reports, and returns how many: first
+ * those of the connection setup and those with several effects, then those of the longest waits. */
+static unsigned list_causes(const struct slow_direction *w, unsigned list[CAUSES])
+{
+    uint64_t waited[CAUSES];
+    unsigned cnt = 0;
+
+    for (unsigned i = 0; i < CAUSES; i++) {
+        bool first = causes[i].wait == WAIT_SETUP || causes[i].wait == WAIT_CAUSES;
+        uint64_t ns = first ? UINT64_MAX : time_budget_ns(w, causes[i].wait);
+        unsigned at = cnt;
+
+        if (!causes[i].cause->is(w))
+            continue;
+        for (; at > 0 && waited[at - 1] < ns; at--) {
+            waited[at] = waited[at - 1];
+            list[at] = list[at - 1];
+        }
+        waited[at] = ns;
+        list[at] = i;
+        cnt++;
+    }
+    return cnt;
+}
+
+/* Prints one direction. Returns whether it has a cause that a second capture may explain. */
+static bool print_side(FILE *out, const struct slow_direction *w, const char *arrow,
+                       const char *scope)
+{
+    uint64_t repeated = w->mine->repeated_responses;
+    unsigned list[CAUSES], cnt = list_causes(w, list);
+    bool between = false;
+    char buf[LINE_LEN];
+
+    time_budget_print(out, w, arrow);
+    print_retransmitted(out, w, arrow);
+    if (repeated) {
+        struct strbuf t = strbuf_of(buf, sizeof(buf));
+
+        strbuf_addf(&t, "     %s %" PRIu64 " of %" PRIu64 " responses (", arrow, repeated,
+                    w->mine->responses);
+        strbuf_add_percent(&t, repeated, w->mine->responses);
+        strbuf_addf(&t,
+                    ") %s READ data of earlier responses: ", repeated == 1 ? "repeats" : "repeat");
+        strbuf_add_size(&t, (double)w->mine->repeated_response_bytes);
+        fprintf(out, "%s\n", buf);
+        if (scope)
+            filter_text_print(out, scope, "roce.analysis.duplicate_response");
+    }
+    for (unsigned i = 0; i < cnt; i++) {
+        const struct slow_cause *cause = causes[list[i]].cause;
+        struct strbuf t = strbuf_of(buf, sizeof(buf));
+
+        between |= cause->between != 0;
+        strbuf_addf(&t, "     %s ", arrow);
+        cause->say(&t, w);
+        if (!is_between(w, cause)) {
+            strbuf_addf(&t, "\n       ");
+            cause->look(&t, w);
+        }
+        fprintf(out, "%s\n", buf);
+        if (scope)
+            filter_text_print(out, cause->cm ? "" : scope, cause->filter);
+    }
+    return between;
+}
+
+void slow_causes_print(FILE *out, const struct roce_conn_summary *sum, const char *scope,
+                       const struct two_points *points)
+{
+    struct slow_direction a = slow_direction_of(sum, 0), b = slow_direction_of(sum, 1);
+    char buf[LINE_LEN];
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
+    bool between;
+
+    a.path = path_of(points, sum, 0);
+    b.path = path_of(points, sum, 1);
+    between = print_side(out, &a, "→", scope);
+    between |= print_side(out, &b, "←", scope);
+    if (between && a.path.mine) {
+        path_text(&t, &a.path, is_path_slow(&a) || is_path_slow(&b));
+        fprintf(out, "     %s\n", buf);
+    }
+    if (silence_is_notable(sum)) {
+        t = strbuf_of(buf, sizeof(buf));
+        silence_text(&t, sum);
+        fprintf(out, "     %s\n", buf);
+    }
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "check/causes/slow_direction.h"
+
+#include <string.h>
+#include "check/base/conn_state.h"
+#include "check/causes/silence_text.h"
+
+/* A connection setup is slow if the REP comes at least this long after the REQ, ms. */
+#define SETUP_MS 1000u
+/* At least REFUSED_MIN go-backs of one packet, on average less than REFUSED_NS, ns, after the
+ * previous packet, and without a NAK: the transmit queue of Soft-RoCE refused the packets. */
+#define REFUSED_MIN 16u
+#define REFUSED_NS  UINT64_C(100000)
+
+uint64_t slow_setup_ns(const struct roce_conn_summary *sum)
+{
+    return sum->facts.cm.rep_ms >= SETUP_MS ? UINT64_C(1000000) * sum->facts.cm.rep_ms : 0;
+}
+
+struct slow_direction slow_direction_of(const struct roce_conn_summary *sum, unsigned side)
+{
+    struct slow_direction w = {.mine = &sum->side[side],
+                               .its = &sum->side[!side],
+                               .facts = &sum->facts,
+                               .timeout_code = sum->facts.cm.timeout_code[side],
+                               .ns = check_conn_duration_ns(sum)};
+
+    w.naks = slow_go_backs(&w, ROCE_CAUSE_SEQ_NAK);
+    w.gone = check_side_missing(w.mine);
+    if (sum->facts.cm.active_side == side)
+        w.setup_ns = slow_setup_ns(sum);
+    if (sum->facts.cm.active_side == side && sum->facts.cm.rep_again_ms >= SETUP_MS)
+        w.rtu_ns = UINT64_C(1000000) * sum->facts.cm.rep_again_ms;
+    if (sum->facts.silence.side == side && silence_is_notable(sum))
+        w.silence_ns = sum->facts.silence.sum_ns;
+    return w;
+}
+
+uint64_t slow_go_backs(const struct slow_direction *w, enum roce_cause cause)
+{
+    return w->mine->retx[cause].go_backs;
+}
+
+void slow_add_host(struct strbuf *t, const struct slow_direction *w)
+{
+    strbuf_add_addr(t, w->its->addr);
+    if (memcmp(w->mine->addr, w->its->addr, sizeof(w->its->addr)) == 0)
+        strbuf_addf(t, " QP 0x%06x", w->its->qpn);
+}
+
+bool slow_is_overtaken(const struct slow_direction *w)
+{
+    return w->naks > 0 && w->mine->naks_for_late * 2 >= w->naks && !w->mine->any_order;
+}
+
+bool slow_is_damaged(const struct slow_direction *w)
+{
+    return w->mine->bad_icrc > 0;
+}
+
+bool slow_is_lost(const struct slow_direction *w)
+{
+    return w->naks > 0 && !slow_is_overtaken(w) && w->mine->bad_icrc < w->naks;
+}
+
+bool slow_is_answer_overtaken(const struct slow_direction *w)
+{
+    return w->its->late_responses >= 2 && !w->its->any_order &&
+           slow_go_backs(w, ROCE_CAUSE_READ_GAP) + slow_go_backs(w, ROCE_CAUSE_IMPLIED_NAK) +
+                   slow_go_backs(w, ROCE_CAUSE_TIMEOUT) >
+               0;
+}
+
+bool slow_is_one_sided(const struct slow_direction *w)
+{
+    return check_side_alone(w->facts, w->its);
+}
+
+bool slow_is_late(const struct slow_direction *w)
+{
+    return slow_go_backs(w, ROCE_CAUSE_TIMEOUT) > 0;
+}
+
+bool slow_is_spurious(const struct slow_direction *w)
+{
+    return slow_go_backs(w, ROCE_CAUSE_SPURIOUS) > 0;
+}
+
+bool slow_is_unready(const struct slow_direction *w)
+{
+    return w->its->rnr_naks > w->its->rnr_paged;
+}
+
+bool slow_is_paged(const struct slow_direction *w)
+{
+    return w->its->rnr_paged > 0;
+}
+
+bool slow_is_congested(const struct slow_direction *w)
+{
+    return w->mine->cnp.before.cnt > 0;
+}
+
+bool slow_is_refused(const struct slow_direction *w)
+{
+    const struct roce_retx_summary *r = &w->mine->retx[ROCE_CAUSE_UNKNOWN];
+
+    return w->mine->may_be_rxe && !slow_is_one_sided(w) && r->go_backs >= REFUSED_MIN &&
+           r->packets < r->go_backs * 2 && r->waited_ns < r->go_backs * REFUSED_NS;
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "check/causes/time_budget.h"
+
+#include <inttypes.h>
+
+#define LINE_LEN 1024
+
+/* Names of the waits, and the causes of the retransmissions that ended them. */
+static const struct {
+    enum roce_cause cause;
+    const char *id, *what, *label;
+} waits[WAIT_CAUSES] = {
+    [WAIT_RESPONSE] = {ROCE_CAUSE_NONE, "response", "slow responses", "slow responses"},
+    [WAIT_TIMEOUT] = {ROCE_CAUSE_TIMEOUT, "timeout", "ACK timeouts", "ACK timeouts"},
+    [WAIT_SPURIOUS] = {ROCE_CAUSE_SPURIOUS, "spurious_timeout", "late responses", "late responses"},
+    [WAIT_READ_GAP] = {ROCE_CAUSE_READ_GAP, "read_gap", "READ data", "lost READ data"},
+    [WAIT_RNR_NAK] = {ROCE_CAUSE_RNR_NAK, "rnr_nak", "RNR NAKs", "receiver not ready (RNR NAK)"},
+    [WAIT_SEQ_NAK] = {ROCE_CAUSE_SEQ_NAK, "sequence_nak", "sequence NAKs",
+                      "lost packets (sequence NAK)"},
+    [WAIT_UNKNOWN] = {ROCE_CAUSE_UNKNOWN, "unknown", "a reason that the capture does not show",
+                      "unknown reason"},
+    [WAIT_CREDIT] = {ROCE_CAUSE_NONE, "credit", "credits of the receiver",
+                     "no receive buffer (no credits)"},
+    [WAIT_SETUP] = {ROCE_CAUSE_NONE, "setup", "the connection setup", "connection setup"},
+    [WAIT_SILENCE] = {ROCE_CAUSE_NONE, "silence", "new requests of the program", "no new requests"},
+};
+
+/* Returns the index in `waits` of the name of wait `i`, which depends on what the side waited
+ * for. */
+static unsigned wait_words(const struct slow_direction *w, unsigned i)
+{
+    return i == WAIT_TIMEOUT && slow_is_one_sided(w) ? WAIT_UNKNOWN : i;
+}
+
+uint64_t time_budget_ns(const struct slow_direction *w, enum wait_cause cause)
+{
+    switch (cause) {
+    case WAIT_RESPONSE: return w->mine->response_waits.sum;
+    case WAIT_CREDIT: return w->mine->credit_waits.sum;
+    case WAIT_SETUP: return w->rtu_ns;
+    case WAIT_SILENCE: return w->silence_ns;
+    case WAIT_READ_GAP:
+        return w->mine->retx[ROCE_CAUSE_READ_GAP].waited_ns +
+               w->mine->retx[ROCE_CAUSE_IMPLIED_NAK].waited_ns;
+    default: return w->mine->retx[waits[cause].cause].waited_ns;
+    }
+}
+
+static uint64_t all_waited_ns(const struct slow_direction *w)
+{
+    uint64_t all = 0;
+
+    for (unsigned i = 0; i < WAIT_CAUSES; i++)
+        all += time_budget_ns(w, i);
+    return all;
+}
+
+/* Stores the waits of a direction, the longest first, and returns their number. */
+static unsigned list_waits(const struct slow_direction *w, struct wait_part wait[WAIT_CAUSES])
+{
+    unsigned cnt = 0;
+
+    for (unsigned i = 0; i < WAIT_CAUSES; i++) {
+        uint64_t ns = time_budget_ns(w, i);
+        unsigned at = cnt;
+
+        if (ns == 0)
+            continue;
+        for (; at > 0 && wait[at - 1].ns < ns; at--)
+            wait[at] = wait[at - 1];
+        wait[at] = (struct wait_part){waits[i].id, waits[wait_words(w, i)].label, i, ns};
+        cnt++;
+    }
+    return cnt;
+}
+
+void time_budget_print(FILE *out, const struct slow_direction *w, const char *arrow)
+{
+    struct wait_part wait[WAIT_CAUSES];
+    unsigned cnt = list_waits(w, wait);
+    uint64_t all = all_waited_ns(w);
+    char buf[LINE_LEN];
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
+
+    if (all * 100 < w->ns || w->ns == 0)
+        return;
+    strbuf_addf(&t, "     %s ", arrow);
+    strbuf_add_percent(&t, all, w->ns);
+    strbuf_addf(&t, " of the connection's ");
+    strbuf_add_duration(&t, w->ns);
+    strbuf_addf(&t, " was spent waiting");
+    for (unsigned i = 0; i < cnt; i++) {
+        strbuf_addf(&t, "%s", i ? ", " : ": ");
+        strbuf_add_duration(&t, wait[i].ns);
+        strbuf_addf(&t, " for %s",
+                    wait[i].cause == WAIT_UNKNOWN && slow_is_refused(w)
+                        ? "a full transmit queue"
+                        : waits[wait_words(w, wait[i].cause)].what);
+    }
+    fprintf(out, "%s\n", buf);
+}
+
+static uint64_t side_waited_ns(const struct roce_conn_summary *sum, unsigned side)
+{
+    struct slow_direction w = slow_direction_of(sum, side);
+
+    return all_waited_ns(&w);
+}
+
+unsigned time_budget_waits(const struct roce_conn_summary *sum, struct wait_part wait[WAIT_CAUSES],
+                           unsigned *side)
+{
+    struct slow_direction w;
+
+    *side = side_waited_ns(sum, 1) > side_waited_ns(sum, 0);
+    w = slow_direction_of(sum, *side);
+    return list_waits(&w, wait);
+}
+
+uint64_t time_budget_waited_ns(const struct roce_conn_summary *sum)
+{
+    uint64_t a = side_waited_ns(sum, 0), b = side_waited_ns(sum, 1);
+
+    return a > b ? a : b;
+}
+
+static void explain_sequence_naks(struct strbuf *t, const struct slow_direction *w)
+{
+    if (slow_is_overtaken(w)) {
+        strbuf_addf(t, "packets arrived out of order");
+    } else if (!slow_is_lost(w)) {
+        strbuf_addf(t, "packets were damaged");
+    } else if (w->gone) {
+        strbuf_addf(t, "%" PRIu64 " packet%s lost between ", w->gone,
+                    w->gone == 1 ? " was" : "s were");
+        strbuf_add_addr(t, w->mine->addr);
+        strbuf_addf(t, " and the capture point");
+    } else {
+        strbuf_addf(t, "packets were lost between the capture point and ");
+        strbuf_add_addr(t, w->its->addr);
+    }
+    strbuf_addf(t, ", and ");
+    strbuf_add_addr(t, w->its->addr);
+    strbuf_addf(t, " asked for the lost packet%s again",
+                slow_is_lost(w) && w->gone == 1 ? "" : "s");
+}
+
+void time_budget_explain(struct strbuf *t, const struct roce_conn_summary *sum, unsigned side,
+                         enum wait_cause cause)
+{
+    struct slow_direction w = slow_direction_of(sum, side);
+    const struct roce_read_restarts *reads = &w.mine->read_restarts;
+
+    switch (cause) {
+    case WAIT_RESPONSE:
+        strbuf_add_addr(t, w.its->addr);
+        strbuf_addf(t, " responded late, or the path was slow; nothing was lost");
+        return;
+    case WAIT_CREDIT:
+        strbuf_addf(t, "the receiving program on ");
+        strbuf_add_addr(t, w.its->addr);
+        strbuf_addf(t, " had no receive buffer ready and granted no credits");
+        return;
+    case WAIT_SETUP:
+        strbuf_addf(t, "a message of the connection setup (CM REP or RTU) was lost or late");
+        return;
+    case WAIT_SILENCE:
+        strbuf_add_addr(t, w.mine->addr);
+        strbuf_addf(t, " sent nothing, or a request of it was lost before the capture point");
+        return;
+    case WAIT_SEQ_NAK: explain_sequence_naks(t, &w); return;
+    case WAIT_RNR_NAK:
+        if (slow_is_unready(&w))
+            strbuf_addf(t, "the receiving program on ");
+        else
+            strbuf_addf(t, "the memory of ");
+        strbuf_add_addr(t, w.its->addr);
+        strbuf_addf(t, slow_is_unready(&w) ? " had no receive buffer ready, so "
+                       : w.its->may_be_rxe
+                           ? " had page faults (ODP) or its transmit queue was full, so "
+                           : " had page faults (ODP), so ");
+        strbuf_add_addr(t, w.mine->addr);
+        strbuf_addf(t, " had to pause");
+        return;
+    case WAIT_READ_GAP:
+        strbuf_addf(t, "data that ");
+        strbuf_add_addr(t, w.mine->addr);
+        strbuf_addf(t, " read %s and had to be requested again",
+                    slow_is_answer_overtaken(&w) ? "arrived out of order" : "did not arrive");
+        return;
+    case WAIT_TIMEOUT:
+        if (slow_is_one_sided(&w)) {
+            strbuf_add_addr(t, w.mine->addr);
+            strbuf_addf(t, " retransmitted after pauses, and the capture lacks the responses of ");
+            strbuf_add_addr(t, w.its->addr);
+            strbuf_addf(t, " that show why");
+            return;
+        }
+        strbuf_addf(t, reads->captured + reads->missing ? "data of a READ was lost or late, and "
+                       : reads->late ? "data of a READ arrived out of order, and "
+                                     : "a packet or its response was lost or late, and ");
+        strbuf_add_addr(t, w.mine->addr);
+        strbuf_addf(t, " sent the request again only when its ACK timeout expired");
+        return;
+    case WAIT_SPURIOUS:
+        strbuf_add_addr(t, w.its->addr);
+        strbuf_addf(
+            t, " or the path was so slow that the response came only after the ACK timeout of ");
+        strbuf_add_addr(t, w.mine->addr);
+        strbuf_addf(t, "; no request was lost");
+        return;
+    default:
+        strbuf_add_addr(t, w.mine->addr);
+        strbuf_addf(t, slow_is_refused(&w)
+                           ? " retransmitted, because its transmit queue was full (Soft-RoCE)"
+                           : " retransmitted, and the capture does not show why");
+        return;
+    }
+}

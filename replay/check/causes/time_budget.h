@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * Time budget: how long a requester waited, for each cause of the waits. Used by the reports of
+ * check.
+ */
+#ifndef REPLAY_CHECK_CAUSES_TIME_BUDGET_H
+#define REPLAY_CHECK_CAUSES_TIME_BUDGET_H
+
+#include <stdio.h>
+#include "check/causes/slow_direction.h"
+
+/* Causes of a requester's waits, in the order of reports. */
+enum wait_cause {
+    WAIT_RESPONSE, /* responses to requests that it sent once */
+    /* WAIT_TIMEOUT to WAIT_UNKNOWN: waits that ended with a retransmission, named after its
+     * cause. */
+    WAIT_TIMEOUT,
+    WAIT_SPURIOUS,
+    WAIT_READ_GAP, /* READ responses that were lost, including losses that the requester detected by
+                    * an implied NAK */
+    WAIT_RNR_NAK,
+    WAIT_SEQ_NAK,
+    WAIT_UNKNOWN,
+    WAIT_CREDIT,  /* credits: receive WQEs that the responder announces */
+    WAIT_SETUP,   /* the end of the connection setup, after a lost REP or RTU */
+    WAIT_SILENCE, /* new requests of its own program, if silence_is_notable() */
+    WAIT_CAUSES
+};
+
+/* A part of the time that a connection spent waiting. */
+struct wait_part {
+    const char *id;    /* id of the cause in JSON */
+    const char *label; /* name of the cause for readers who do not know RDMA */
+    enum wait_cause cause;
+    uint64_t ns;
+};
+
+/* Returns how long the requester waited because of a cause, ns. */
+uint64_t time_budget_ns(const struct slow_direction *w, enum wait_cause cause);
+
+/* Fills `wait` with the waits of the side that waited longer in total, longest first. Sets *side to
+ * the number of that side. Returns the number of waits; 0 if no side waited. */
+unsigned time_budget_waits(const struct roce_conn_summary *sum, struct wait_part wait[WAIT_CAUSES],
+                           unsigned *side);
+
+/* Returns the total wait of the side with the longer total wait, ns. */
+uint64_t time_budget_waited_ns(const struct roce_conn_summary *sum);
+
+/* Prints how long the requester waited, for each cause. Prints nothing if it waited less than 1 %
+ * of the connection's time. */
+void time_budget_print(FILE *out, const struct slow_direction *w, const char *arrow);
+
+/* Appends a clause with the cause of a wait, for readers who do not know RDMA. */
+void time_budget_explain(struct strbuf *t, const struct roce_conn_summary *sum, unsigned side,
+                         enum wait_cause cause);
+
+#endif

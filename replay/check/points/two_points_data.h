@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/*
+ * The packets, directions and results of a comparison of two captures (two_points.h).
+ *
+ *   two_points.c          records the packets of each capture
+ *   two_points_match.c    matches the packets of both captures
+ *   two_points_compare.c  aligns the clocks, fills the results
+ *   two_points_report.c   prints the results as text and as JSON
+ */
+#ifndef REPLAY_CHECK_POINTS_TWO_POINTS_DATA_H
+#define REPLAY_CHECK_POINTS_TWO_POINTS_DATA_H
+
+#include "check/points/two_points.h"
+#include "util/keymap.h"
+
+#define FRAMES_LISTED 6u
+#define NO_MATE       UINT32_MAX
+
+struct point_packet {
+    uint64_t key;  /* hash of addresses, QP, PSN and opcode */
+    uint64_t time; /* ns */
+    uint32_t icrc;
+    uint32_t frame;
+    uint32_t dir;
+    uint32_t flow; /* index in two_points.flow */
+    uint32_t mate; /* index of the packet in the other capture, or NO_MATE */
+    uint8_t naks;  /* number of sequence NAKs for this transmission, at most 255 */
+    bool copy : 1; /* the analysis of the capture found this to be a copy of an earlier packet */
+    bool damaged : 1;
+    bool in_disorder : 1; /* captured after a packet that was sent later, or before one that was
+                           * sent earlier */
+    bool again : 1;       /* the previous transmission of the same packet was `in_disorder` */
+};
+
+/* Source and destination of a direction. */
+struct point_addrs {
+    uint8_t src[16], dst[16];
+};
+
+/* The packets of one direction to one QP. */
+struct point_flow_key {
+    struct point_addrs addrs;
+    uint32_t dest_qp;
+};
+
+/* Losses of one direction, inferred from one capture alone. */
+struct point_losses {
+    uint64_t before; /* packets that never reached the capture point */
+    /* READ responses that were captured, but lost or late behind the capture point, because the
+     * requester retransmitted the READ. */
+    uint64_t behind;
+    /* Requests that the receiver acknowledged, and that this capture lacks. */
+    uint64_t missed;
+};
+
+struct point_capture {
+    struct two_points *all;
+    unsigned which;
+    struct point_packet *packet;
+    uint32_t cnt, cap;
+    uint64_t first_time, last_time; /* times of the first and the last frame, ns */
+    bool unverified;                /* the capture has packets whose ICRC is cut off */
+    uint32_t *by_dir;               /* indices of the packets, sorted by direction */
+};
+
+struct point_delay {
+    uint64_t min, median, max; /* ns */
+};
+
+struct point_result {
+    /* At least one packet of the direction is in both captures, so `delay` is known. */
+    bool timed;
+    struct point_delay delay; /* valid if `timed` */
+    uint64_t packets[2];      /* number of packets at the first and the second point */
+    /* Packets captured only at the first point. `outside`: packets that passed while the second
+     * capture was not running. `missed`: packets that were acknowledged, so only the second capture
+     * lacks them. `lost`: all other packets. If the second capture lacks the whole direction, all
+     * packets are `missed`. */
+    uint64_t lost, missed, outside;
+    /* Packets captured only at the second point. `outside_first`: packets that passed while the
+     * first capture was not running. `only_second`: all other packets. */
+    uint64_t only_second, outside_first;
+    uint64_t damaged;
+    uint64_t reordered; /* packets that were overtaken between the two points by a packet that
+                         * passed the first point later */
+    uint64_t behind;    /* packets lost, or late, behind the second point */
+    uint32_t frame[FRAMES_LISTED]; /* first lost packets */
+};
+
+struct point_direction {
+    struct point_addrs addrs;
+    bool from_b;  /* packets of this direction pass the capture point of b before that of a */
+    bool emptied; /* all packets belong to another direction: see two_points_adopt() */
+    bool matched; /* at least one packet of this direction is in both captures */
+    /* Time at b minus the time at a, of the packets that occur once in each capture, ns. */
+    int64_t least, median, most;
+    struct point_losses losses[2]; /* [0]: inferred from capture a, [1]: from b */
+    uint32_t begin[2];             /* index of the first packet in point_capture.by_dir */
+    uint32_t cnt[2];               /* number of packets in each capture */
+    /* The first and the last packet that both captures have, in the order of each capture. */
+    uint32_t first_common[2], last_common[2];
+    struct point_result result; /* set by two_points_compare() */
+};
+
+struct two_points {
+    struct point_capture at[2];
+    struct keymap index; /* number of each direction, by its struct point_addrs */
+    struct point_direction *dir;
+    size_t dir_cap;
+    struct keymap flow_index; /* number of each flow, by its struct point_flow_key */
+    struct two_points_path *flow;
+    size_t flow_cap;
+    bool failed;   /* out of memory */
+    int64_t ahead; /* time of clock b minus time of clock a, ns */
+    /* Accuracy of `ahead`, ns: half of the range that the packets allow, and at least the clock
+     * resolution. Negative if the times of the packets contradict each other. */
+    int64_t spread;
+    bool both_ways;
+    int64_t *ns; /* array with one time difference for each packet of capture a, ns */
+};
+
+/* Returns whether packet `p` of capture `which` counts: copies in one capture count only if the
+ * other capture has the packet and does not call it a copy, so it is a retransmission. */
+static inline bool two_points_counts(const struct two_points *all, unsigned which,
+                                     const struct point_packet *p)
+{
+    return !p->copy || (p->mate != NO_MATE && !all->at[!which].packet[p->mate].copy);
+}
+
+static inline bool two_points_equal(const struct point_packet *x, const struct point_packet *y)
+{
+    return x->key == y->key && x->icrc == y->icrc;
+}
+
+/* Returns packet `i` of a direction in capture `which`. */
+static inline struct point_packet *two_points_packet(const struct two_points *all, unsigned which,
+                                                     uint32_t dir, uint32_t i)
+{
+    const struct point_capture *at = &all->at[which];
+
+    return &at->packet[at->by_dir[all->dir[dir].begin[which] + i]];
+}
+
+/* Returns the delay of a packet of a direction between the two points, ns. `ns` is its time in
+ * capture b minus its time in capture a. */
+static inline uint64_t two_points_delay(const struct two_points *all, uint32_t dir, int64_t ns)
+{
+    int64_t delay = all->dir[dir].from_b ? all->ahead - ns : ns - all->ahead;
+
+    return delay > 0 ? (uint64_t)delay : 0;
+}
+
+/* Returns pointers to the packets of a capture, sorted so that equal packets are adjacent and
+ * remain in capture order. `icrc`: equal packets must have equal ICRCs. Returns NULL if out of
+ * memory. */
+struct point_packet **two_points_sort(struct point_capture *at, bool icrc);
+
+/* Matches equal packets of both captures. Without `repeated`, matches only packets that occur once
+ * in each capture, apart from copies; with `repeated`, the others. `a` and `b` are from
+ * two_points_sort(). */
+void two_points_match(struct two_points *all, struct point_packet **a, struct point_packet **b,
+                      bool repeated);
+
+/* Moves a packet whose addresses were damaged on the path to the direction of its original in the
+ * other capture: one with the same ICRC field and one of its addresses. Called before the packets
+ * are sorted by direction. */
+void two_points_adopt(struct two_points *all);
+
+/* Matches the damaged packets of a direction whose headers or ICRC field were damaged. */
+void two_points_match_damaged(struct two_points *all, uint32_t dir);
+
+#endif

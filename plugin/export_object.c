@@ -3,8 +3,8 @@
 #include <epan/export_object.h>
 #include <epan/to_str.h>
 
-#include "export_object.h"
 #include "analysis_store.h"
+#include "export_object.h"
 
 #define OBJECT_BYTES_MAX 0x40000000u /* longest exported message, bytes */
 

@@ -4,8 +4,8 @@
 #define PLUGIN_INFO_COLUMN_H
 
 #include "ws_compat.h"
-#include "line.h"
 #include "analysis_store.h"
+#include "line.h"
 
 /* Writes the text of a packet to the empty line `text` and returns it. `frame` is NULL if there is
  * no analysis. `relative`: show PSNs relative to the first PSN of the connection, if it is

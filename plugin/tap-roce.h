@@ -14,9 +14,9 @@
 
 #include "ws_compat.h"
 #include <epan/stat_tap_ui.h>
+#include "analysis_store.h"
 #include "flow/base/hist.h"
 #include "wire/codes.h"
-#include "analysis_store.h"
 
 #define ROCE_STAT_CELL_LEN 240 /* size of a cell of text, bytes; longer text is truncated */
 #define ROCE_STAT_NUM_LEN  40  /* size of a right-aligned cell, bytes */

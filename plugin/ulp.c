@@ -10,8 +10,8 @@
 
 #include <epan/dissectors/packet-infiniband.h>
 
-#include "reassembly.h"
 #include "prefs.h"
+#include "reassembly.h"
 #include "wire/bytes.h"
 #include "wire/codes.h"
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/error.h"
+#include "capture/capture_reader.h"
+#include "capture/narrow.h"
 #include "check/connection_frames.h"
 #include "check/explain.h"
 #include "check_run.h"
@@ -12,8 +14,6 @@
 #include "util/colour.h"
 #include "util/outfile.h"
 #include "util/sandbox.h"
-#include "capture/capture_reader.h"
-#include "capture/narrow.h"
 #include "util/strbuf.h"
 
 enum {

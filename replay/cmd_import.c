@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/error.h"
-#include "suite/import.h"
 #include "engine/reasons/peer_quirks.h"
+#include "suite/import.h"
 #include "util/cli_opts.h"
 
 enum { OPT_TO = CLI_LONG, OPT_CONNECTION, OPT_ANONYMIZE, OPT_NAME, OPT_DESCRIPTION, OPT_REPLACE };

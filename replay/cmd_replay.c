@@ -10,14 +10,14 @@
 #include "capture/narrow.h"
 #include "check/connection_frames.h"
 #include "engine/reasons/peer_quirks.h"
-#include "suite/suite_report.h"
 #include "live/live_opts.h"
 #include "live/load_gen.h"
+#include "replay_page.h"
+#include "suite/suite_report.h"
 #include "util/cli_opts.h"
 #include "util/colour.h"
-#include "replay_page.h"
-#include "util/outfile.h"
 #include "util/file_queue.h"
+#include "util/outfile.h"
 #include "util/shard.h"
 
 #define REPEAT_MAX 1000000u

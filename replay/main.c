@@ -7,19 +7,19 @@
 #include <pcap/pcap.h>
 #include <string.h>
 #include <unistd.h>
-#include "cmd_import.h"
 #include "agent/agent_exec.h"
 #include "base/word_suggest.h"
 #include "cmd_check.h"
 #include "cmd_decode.h"
 #include "cmd_drill.h"
 #include "cmd_edit.h"
+#include "cmd_import.h"
 #include "cmd_merge.h"
 #include "cmd_plot.h"
+#include "cmd_replay.h"
 #include "util/cli_opts.h"
 #include "util/sandbox.h"
 #include "wire/crc32.h"
-#include "cmd_replay.h"
 
 static const struct command {
     const char *name;

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "capture/decompress.h"
+#include "capture/erf.h"
 #include "capture/mapped_reader.h"
 #include "capture/mmap_pages.h"
 #include "capture/narrow.h"
 #include "capture/pcap_parse.h"
-#include "capture/erf.h"
-#include "capture/decompress.h"
 #include "util/sigint.h"
 
 /* Link types of tcpdump.org. Defined here because not every version of pcap.h has all these

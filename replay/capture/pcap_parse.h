@@ -21,9 +21,9 @@
 #ifndef REPLAY_CAPTURE_PCAP_PARSE_H
 #define REPLAY_CAPTURE_PCAP_PARSE_H
 
+#include "base/error.h"
 #include "capture/read_buffer.h"
 #include "pcapng/pcapng.h"
-#include "base/error.h"
 
 /* Maximum length of a block, bytes; libpcap has the same limit. */
 #define PCAPNG_BLOCK_MAX (16u << 20)

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/error.h"
-#include "util/sigint.h"
 #include "capture/pcapng_writer.h"
+#include "util/sigint.h"
 #include "util/strbuf.h"
 
 /* Limit of findings reported after their frame was checked; they need 25 MB. */

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "check/base/conn_pairs.h"
-#include "check/conn_summary.h"
 #include "check/causes/time_budget.h"
+#include "check/conn_summary.h"
 #include "util/json_line.h"
 #include "util/keymap.h"
 #include "util/strbuf.h"

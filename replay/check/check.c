@@ -5,13 +5,13 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/error.h"
-#include "capture/narrow.h"
 #include "capture/mapped_reader.h"
+#include "capture/narrow.h"
 #include "capture/parallel_reader.h"
 #include "capture/split_reader.h"
 #include "check/annotate.h"
-#include "check/check_json.h"
 #include "check/base/turns.h"
+#include "check/check_json.h"
 #include "check/programs.h"
 #include "flow/split.h"
 #include "pcapng/pcapng.h"

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "capture/packet_text.h"
-#include "check/headline.h"
 #include "check/causes/silence_text.h"
 #include "check/causes/slow_causes.h"
 #include "check/causes/time_budget.h"
+#include "check/headline.h"
 #include "util/json_line.h"
 #include "util/strbuf.h"
 #include "wire/codes.h"

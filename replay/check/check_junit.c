@@ -3,8 +3,8 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include "check/headline.h"
 #include "check/causes/slow_causes.h"
+#include "check/headline.h"
 #include "util/strbuf.h"
 #include "util/xml_escape.h"
 

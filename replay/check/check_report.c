@@ -2,9 +2,9 @@
 #include "check/check_report.h"
 
 #include <stdlib.h>
-#include "check/headline.h"
 #include "check/causes/slow_causes.h"
 #include "check/causes/time_budget.h"
+#include "check/headline.h"
 
 void check_report_init(struct check_report *report, uint32_t conn_max, bool keep_findings)
 {

@@ -7,11 +7,11 @@
 #define REPLAY_CHECK_CHECK_REPORT_H
 
 #include <stdio.h>
+#include "capture/parsed_frame.h"
+#include "check/base/finding_groups.h"
 #include "check/base/unanswered_cm.h"
 #include "check/conn_summary.h"
 #include "check/event_history.h"
-#include "check/base/finding_groups.h"
-#include "capture/parsed_frame.h"
 
 #define CHECK_REJECTIONS 8
 

@@ -4,8 +4,8 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include "check/causes/congestion_text.h"
 #include "check/base/conn_state.h"
+#include "check/causes/congestion_text.h"
 #include "check/causes/lockstep_text.h"
 #include "check/causes/slow_causes.h"
 #include "util/strbuf.h"

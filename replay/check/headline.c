@@ -2,8 +2,8 @@
 #include "check/headline.h"
 
 #include <inttypes.h>
-#include "check/causes/congestion_text.h"
 #include "check/base/conn_state.h"
+#include "check/causes/congestion_text.h"
 #include "check/causes/lockstep_text.h"
 #include "check/causes/silence_text.h"
 #include "check/causes/slow_causes.h"

@@ -4,12 +4,12 @@
 #include <pthread.h>
 #include <string.h>
 #include "base/error.h"
-#include "engine/reasons/peer_quirks.h"
 #include "engine/cm/cm_replay.h"
-#include "engine/play/rc_responder.h"
-#include "engine/dgram/dgram_receiver.h"
 #include "engine/compare/strict_compare.h"
+#include "engine/dgram/dgram_receiver.h"
 #include "engine/dgram/dgram_sender.h"
+#include "engine/play/rc_responder.h"
+#include "engine/reasons/peer_quirks.h"
 
 /* Least number of packets of a capture for which the two roles are replayed in two threads. */
 #define THREADS_MIN 4096u

@@ -36,9 +36,9 @@
 
 #include "base/error.h"
 #include "engine/cm/cm_exchange.h"
-#include "engine/dgram/dgram_stream.h"
 #include "engine/compare/rc_compare_requests.h"
 #include "engine/compare/rc_compare_responses.h"
+#include "engine/dgram/dgram_stream.h"
 #include "engine/play/rc_requester.h"
 #include "infer/roles.h"
 

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include "infer/infer_corruption.h"
-#include "infer/request_table.h"
-#include "infer/shadow_memory.h"
 #include "infer/infer_loss.h"
 #include "infer/match_responses.h"
+#include "infer/request_table.h"
 #include "infer/sent_order.h"
+#include "infer/shadow_memory.h"
 
 /* Limit of the bytes that the READs of all played directions request: READ_FREE bytes, or
  * READ_RATIO times the size of the capture if that is more. A capture cannot contain more response

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/error.h"
+#include "util/hex.h"
 #include "util/json_util.h"
 #include "util/strbuf.h"
-#include "util/hex.h"
 
 /* Limit of the memory bytes in one JSON string. */
 #define CHUNK_MAX 4096u

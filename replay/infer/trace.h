@@ -9,8 +9,8 @@
 #define REPLAY_INFER_TRACE_H
 
 #include "base/error.h"
-#include "util/keymap.h"
 #include "capture/capture_reader.h"
+#include "util/keymap.h"
 
 /* Limits of the RoCE packets and flows of one capture, because a replay keeps them in memory, and
  * up to 3 KB for the connection of each flow. trace_read() refuses a capture with more. The limits

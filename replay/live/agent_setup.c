@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include "wire/opcode.h"
 #include "util/hex.h"
+#include "wire/opcode.h"
 
 #define RECV_DEPTH 512u
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/error.h"
-#include "live/cm_peer_conns.h"
 #include "infer/request_table.h"
+#include "live/cm_peer_conns.h"
 
 #define QUIET_NS UINT64_C(30000000)
 

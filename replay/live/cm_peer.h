@@ -16,8 +16,8 @@
 
 #include "base/error.h"
 #include "engine/cm/cm_exchange.h"
-#include "live/live.h"
 #include "engine/play/rc_requester.h"
+#include "live/live.h"
 
 /* Plays the capture. Call rc_responder_play() (with the callbacks that live_script_watch()
  * returns), rc_requester_play() and live_open() before, and rc_compare_responses(),

@@ -15,9 +15,9 @@
 #ifndef REPLAY_LIVE_CM_PEER_CONNS_H
 #define REPLAY_LIVE_CM_PEER_CONNS_H
 
+#include "engine/play/rc_requester.h"
 #include "live/live_cm.h"
 #include "live/request_tracker.h"
-#include "engine/play/rc_requester.h"
 
 #define LIVE_RUN_NONE UINT32_MAX
 

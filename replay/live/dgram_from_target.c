@@ -9,11 +9,11 @@
 #include <string.h>
 #include <sys/random.h>
 #include "base/error.h"
+#include "engine/dgram/dgram_sender.h"
 #include "live/agent_setup.h"
 #include "live/live_dgram.h"
-#include "engine/dgram/dgram_sender.h"
-#include "wire/gid.h"
 #include "util/hex.h"
+#include "wire/gid.h"
 
 #define SEND_DEPTH 4u
 #define DATA_MAX   (256u * 1024) /* limit of the message bytes in one request to the agent */

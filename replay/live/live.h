@@ -26,10 +26,10 @@
 
 #include "base/error.h"
 #include "engine/compare/rc_compare_responses.h"
-#include "live/agent_client.h"
-#include "live/live_script.h"
-#include "live/live_port.h"
 #include "engine/play/rc_requester.h"
+#include "live/agent_client.h"
+#include "live/live_port.h"
+#include "live/live_script.h"
 #include "live/rewrite.h"
 
 /* Recorded endpoint that our RNIC replaces (option --cm): the one that connected, or the one that

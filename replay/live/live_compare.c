@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/error.h"
+#include "engine/base/diff.h"
 #include "live/live.h"
 #include "util/strbuf.h"
 #include "wire/crc32.h"
-#include "engine/base/diff.h"
 
 #define LOAD_MAX 65536u
 #define SHOWN    16u /* number of bytes of a difference that are printed */

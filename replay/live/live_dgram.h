@@ -14,9 +14,9 @@
 #define REPLAY_LIVE_LIVE_DGRAM_H
 
 #include "base/error.h"
-#include "live/live.h"
-#include "infer/roles.h"
 #include "engine/dgram/dgram_stream.h"
+#include "infer/roles.h"
+#include "live/live.h"
 
 /* Finds the streams of the trace and plays those in which the role of the target, sender or
  * receiver, is in `sides` (bits of enum replay_role). `peer` is the name of a profile of known

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "util/cli_opts.h"
 #include "engine/replay.h"
+#include "util/cli_opts.h"
 
 static const struct cli_option names[] = {LIVE_OPTION_ROWS(0)};
 

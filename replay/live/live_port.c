@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/random.h>
 #include "base/clock.h"
-#include "port/net/neigh.h"
 #include "port/frameio/port_pcap.h"
+#include "port/net/neigh.h"
 #include "port/net/route.h"
 #include "util/strbuf.h"
 #include "wire/gid.h"

@@ -13,10 +13,10 @@
 #ifndef REPLAY_LIVE_LIVE_PORT_H
 #define REPLAY_LIVE_LIVE_PORT_H
 
-#include "port/net/udp_reserve.h"
+#include "base/error.h"
 #include "port/frameio/port.h"
 #include "port/net/iface.h"
-#include "base/error.h"
+#include "port/net/udp_reserve.h"
 
 /* Number of our QPNs, from live_port.qpn on; packets to other QPNs are not received. */
 #define LIVE_QPNS 4096u

@@ -3,8 +3,8 @@
 
 #ifdef HAVE_LIVE
 #include "base/error.h"
-#include "live/live.h"
 #include "live/cm_peer.h"
+#include "live/live.h"
 #include "live/live_dgram.h"
 
 static int replay_responder(struct replay *replay, const struct replay_options *options,

@@ -15,8 +15,8 @@
 #include "live/agent_setup.h"
 #include "live/live.h"
 #include "live/request_tracker.h"
-#include "wire/crc32.h"
 #include "util/hex.h"
+#include "wire/crc32.h"
 
 #define SEND_DEPTH 1024u
 /* Limit of the data bytes of one work request. The agent accepts no more in one request line. */

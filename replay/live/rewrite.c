@@ -2,8 +2,8 @@
 #include "live/rewrite.h"
 
 #include <string.h>
-#include "wire/gid.h"
 #include "infer/shadow_memory.h"
+#include "wire/gid.h"
 
 #define MSN_MASK 0xFFFFFFu
 

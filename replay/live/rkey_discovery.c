@@ -2,8 +2,8 @@
 #include "live/rkey_discovery.h"
 
 #include <string.h>
-#include "wire/bytes.h"
 #include "infer/shadow_memory.h"
+#include "wire/bytes.h"
 
 /* Maximum distance from the announced address up to an address that the peer uses, bytes. A program
  * usually announces the start of its memory, and the peer uses any part of it. */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "report/report.h"
 
-#include "engine/reasons/peer_quirks.h"
 #include "capture/packet_text.h"
 #include "engine/diff_rule.h"
-#include "util/json_util.h"
+#include "engine/reasons/peer_quirks.h"
 #include "report/report_exchange.h"
 #include "report/report_requester.h"
 #include "report/report_stream.h"
 #include "report/report_taken.h"
-#include "util/strbuf.h"
 #include "report/verdict.h"
+#include "util/json_util.h"
+#include "util/strbuf.h"
 
 static json_t *inconclusive_json(const struct inferred_setup *s, const struct response_result *res)
 {

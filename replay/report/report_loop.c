@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/error.h"
-#include "util/json_util.h"
-#include "sim/sim_pcap.h"
 #include "report/report_stream.h"
+#include "sim/sim_pcap.h"
+#include "util/json_util.h"
 #include "util/strbuf.h"
 
 /* Limit of the failures that are listed. Further failures are only counted. */

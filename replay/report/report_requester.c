@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "engine/diff_rule.h"
 #include "report/report_requester.h"
+#include "engine/diff_rule.h"
 
 #include <inttypes.h>
 #include <string.h>

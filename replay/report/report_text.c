@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 #include "capture/packet_text.h"
-#include "engine/reasons/peer_quirks.h"
 #include "engine/diff_rule.h"
+#include "engine/reasons/peer_quirks.h"
 #include "report/ladder.h"
 #include "report/report_exchange.h"
 #include "report/report_requester.h"

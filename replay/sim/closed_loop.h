@@ -39,14 +39,14 @@
 #define REPLAY_SIM_CLOSED_LOOP_H
 
 #include "base/error.h"
-#include "sim/cm_loop.h"
-#include "sim/dgram_loop.h"
 #include "engine/compare/rc_compare_responses.h"
-#include "impair/impair.h"
-#include "sim/completion_log.h"
 #include "engine/play/rc_requester.h"
-#include "infer/roles.h"
+#include "impair/impair.h"
 #include "infer/infer_work_requests.h"
+#include "infer/roles.h"
+#include "sim/cm_loop.h"
+#include "sim/completion_log.h"
+#include "sim/dgram_loop.h"
 
 #define CLOSED_LOOP_REASON_MAX 320u
 

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "sim/sim_link.h"
 #include "cm/cm.h"
 #include "engine/base/inject.h"
+#include "sim/sim_link.h"
 #include "util/strbuf.h"
 
 #define TIME_BASE UINT64_C(1000000000)

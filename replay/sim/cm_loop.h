@@ -16,8 +16,8 @@
 #ifndef REPLAY_SIM_CM_LOOP_H
 #define REPLAY_SIM_CM_LOOP_H
 
-#include "impair/impair.h"
 #include "engine/cm/cm_exchange.h"
+#include "impair/impair.h"
 #include "sim/sim_pcap.h"
 
 #define CLOSED_CM_REASON_MAX 200u

@@ -3,12 +3,12 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "sim/sim_host.h"
-#include "sim/sim_link.h"
 #include "engine/base/inject.h"
 #include "engine/dgram/dgram_receiver.h"
-#include "infer/roles.h"
 #include "engine/dgram/dgram_sender.h"
+#include "infer/roles.h"
+#include "sim/sim_host.h"
+#include "sim/sim_link.h"
 #include "wire/cm_msg.h"
 
 /* Maximum number of senders that have a device at the same time. */

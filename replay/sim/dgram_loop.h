@@ -17,9 +17,9 @@
 #ifndef REPLAY_SIM_DGRAM_LOOP_H
 #define REPLAY_SIM_DGRAM_LOOP_H
 
+#include "engine/dgram/dgram_stream.h"
 #include "impair/impair.h"
 #include "sim/sim_pcap.h"
-#include "engine/dgram/dgram_stream.h"
 
 /* Result of all datagram streams in one play. */
 struct dgram_loop_result {

@@ -3,11 +3,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "sim/sim_link.h"
-#include "sim/recorded_peer.h"
-#include "sim/responder_app.h"
 #include "engine/base/inject.h"
 #include "engine/base/post_wr.h"
+#include "sim/recorded_peer.h"
+#include "sim/responder_app.h"
+#include "sim/sim_link.h"
 
 /* Code of the local ACK timeout of the simulated requester. TIMEOUT_MIN is 4.2 ms, which exceeds
  * the delay of a reordered frame; shorter recorded codes are raised to TIMEOUT_MIN. TIMEOUT_CODE is

@@ -8,12 +8,12 @@
 #include <unistd.h>
 #include "base/error.h"
 #include "engine/reasons/peer_quirks.h"
-#include "suite/suite_writer.h"
-#include "suite/anonymize.h"
 #include "report/report.h"
+#include "report/verdict.h"
+#include "suite/anonymize.h"
+#include "suite/suite_writer.h"
 #include "util/strbuf.h"
 #include "wire/tunnel.h"
-#include "report/verdict.h"
 
 static const enum outcome outcomes[] = {[VERDICT_PASS] = OUTCOME_PASS,
                                         [VERDICT_FAIL] = OUTCOME_FAIL,

@@ -9,8 +9,8 @@
 
 #include <pcap/pcap.h>
 #include "base/error.h"
-#include "suite/manifest.h"
 #include "capture/capture_reader.h"
+#include "suite/manifest.h"
 
 /* ---- writing a capture file (pcap with nanoseconds) --------------------------------------------
  */

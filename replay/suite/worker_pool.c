@@ -9,12 +9,12 @@
 #include <unistd.h>
 #include "base/error.h"
 #include "engine/reasons/peer_quirks.h"
-#include "util/file_queue.h"
-#include "util/json_util.h"
 #include "infer/setup_dump.h"
-#include "util/strbuf.h"
 #include "live/live_replay.h"
 #include "report/verdict.h"
+#include "util/file_queue.h"
+#include "util/json_util.h"
+#include "util/strbuf.h"
 
 /* A job and the process that runs the job. */
 struct worker {

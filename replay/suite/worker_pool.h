@@ -8,9 +8,9 @@
 
 #include <jansson.h>
 #include "base/error.h"
-#include "suite/capture_set.h"
 #include "report/report.h"
 #include "report/report_loop.h"
+#include "suite/capture_set.h"
 
 struct job_options {
     const char *peer; /* peer of all captures; NULL uses the peer of the manifest */

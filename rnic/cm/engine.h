@@ -5,8 +5,8 @@
 #ifndef RNIC_CM_ENGINE_H
 #define RNIC_CM_ENGINE_H
 
-#include "cm/cm.h"
 #include "base/heap.h"
+#include "cm/cm.h"
 #include "device/list.h"
 #include "device/map.h"
 

@@ -3,10 +3,10 @@
 #ifndef RNIC_DEVICE_H
 #define RNIC_DEVICE_H
 
+#include "base/entropy.h"
 #include "device/ah.h"
 #include "device/cq.h"
 #include "device/delayed_ack.h"
-#include "base/entropy.h"
 #include "device/event.h"
 #include "device/key.h"
 #include "device/limits.h"

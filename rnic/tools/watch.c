@@ -15,9 +15,9 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "pcapng/pcapng.h"
 #include "pcapng/pcapng_merge.h"
-#include "base/clock.h"
 
 #define PERIOD_NS 10000000 /* time between two reads of the recordings, ns */
 /* maximum time from the kernel's time stamp of a received frame until its process records the

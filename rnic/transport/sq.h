@@ -11,9 +11,9 @@
 #ifndef RNIC_SQ_H
 #define RNIC_SQ_H
 
-#include "transport/transport_ops.h"
 #include "transport/pos.h"
 #include "transport/send.h"
+#include "transport/transport_ops.h"
 #include "wire/header_template.h"
 
 #define RNIC_WQE_NUMBER        0x80000000u /* bit that is set in all WQE numbers passed to the device */

@@ -3,8 +3,8 @@
 
 #include <assert.h>
 #include <string.h>
-#include "transport/response_tx.h"
 #include "transport/fault.h"
+#include "transport/response_tx.h"
 
 typedef enum rnic_uc_step step_fn(struct rnic_responder *resp, const struct roce_pkt *pkt);
 

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
-#include "port/sys/event_fd.h"
 #include "base/clock.h"
+#include "port/sys/event_fd.h"
 #include "ucma/ucma.h"
 #include "verbs/device.h"
 #include "verbs/waiters.h"

@@ -8,9 +8,9 @@
  * (vctx_renew). No known program of Debian opens a device and then forks to become a daemon: fio,
  * qemu, tgtd and ceph-osd fork first.
  */
+#include <time.h>
 #include "base/clock.h"
 #include "ucma/ucma.h"
-#include <time.h>
 
 /* Maximum time for which the parent waits after a fork, ns. A registry name stays claimed while the
  * child has a copy of its socket; the child closes its copies right after the fork. */

@@ -12,9 +12,9 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include "port/net/route.h"
 #include "port/shared/qpn_alloc.h"
 #include "port/shared/registry.h"
-#include "port/net/route.h"
 #include "ucma/ucma.h"
 #include "verbs/device.h"
 #include "wire/gid.h"

@@ -12,8 +12,8 @@
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
-#include "port/sys/event_fd.h"
 #include "base/clock.h"
+#include "port/sys/event_fd.h"
 #include "port/sys/wait_limit.h"
 #include "ucma/ucma.h"
 

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include "port/sys/event_fd.h"
 #include "port/sys/cancel_guard.h"
+#include "port/sys/event_fd.h"
 
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
 /* Lock of all waiters; no other lock is taken while it is held. */

@@ -59,11 +59,11 @@ extern bool rnic_allow_disassociate_destroy;
 
 #include <net/if.h>
 #include <sys/types.h>
-#include "device/rnic.h"
-#include "port/sys/cancel_guard.h"
-#include "port/live/live.h"
-#include "verbs/evq.h"
 #include "device/map.h"
+#include "device/rnic.h"
+#include "port/live/live.h"
+#include "port/sys/cancel_guard.h"
+#include "verbs/evq.h"
 #include "verbs/timeline.h"
 
 /* ---- the open device of a process, and a program's contexts on it ---------------------------- */

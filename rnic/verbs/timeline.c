@@ -3,17 +3,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "device/map.h"
 #include "port/sys/fd_tag.h"
 #include "port/sys/tally.h"
-#include "device/map.h"
 #include "verbs/timeline_record.h"
 
 #define BUFFERED 512u

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "wire/hdr.h"
 
+#include <arpa/inet.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <arpa/inet.h>
 #include "wire/codes.h"
 
 /* Defines the array of fields of each header, then the array of headers. */

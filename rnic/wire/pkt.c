@@ -4,11 +4,11 @@
 #include <assert.h>
 #include "wire/crc32.h"
 #include "wire/dc.h"
-#include "wire/header_template.h"
 #include "wire/envelope.h"
 #include "wire/ext_headers.h"
-#include "wire/gid.h"
 #include "wire/fast_parse.h"
+#include "wire/gid.h"
+#include "wire/header_template.h"
 
 /* headers after the BTH whose members of struct roce_pkt are before the member parsed_fast */
 #define HDRS_FAST (ROCE_HDR_BIT(ROCE_HDR_AETH) | ROCE_HDR_BIT(ROCE_HDR_RETH))

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "infer/trace.h"
 #include "live/load_gen.h"
 #include "port/netns.h"
-#include "infer/trace.h"
 
 #define TURNS 5
 

@@ -13,8 +13,8 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "port/net/udp_reserve.h"
 #include "port/live/live.h"
+#include "port/net/udp_reserve.h"
 #include "wire/crc32.h"
 
 #define BATCH   64u

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Limits of a device, each reached and exceeded; choice of GIDs and QPNs. */
-#include "device/limits.h"
 #include <string.h>
+#include "device/limits.h"
 #include "support/device_fixture.h"
 #include "support/suite.h"
 

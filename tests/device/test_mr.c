@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Memory regions: keys, rights, ranges, IOVA, invalidation: R083-R084, R203-R204, R207-R209. */
 #define _DEFAULT_SOURCE /* needed for MAP_ANONYMOUS and MAP_NORESERVE */
+#include <sys/mman.h>
 #include "device/key.h"
 #include "device/mr.h"
-#include <sys/mman.h>
 #include "support/device_fixture.h"
 #include "support/rng.h"
 #include "support/suite.h"

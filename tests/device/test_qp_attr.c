@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Setting the QP attributes that a mask selects, and querying them: R183-R187, R191, R194, R197. */
-#include "device/qp_attr.h"
 #include <string.h>
+#include "device/qp_attr.h"
 #include "support/device_fixture.h"
 #include "support/suite.h"
 #include "wire/codes.h"

@@ -10,11 +10,11 @@
  * ICRC is right if it was right before.
  */
 #define _GNU_SOURCE
-#include "suite/anonymize.h"
 #include "capture.h"
+#include "infer/setup_dump.h"
 #include "report/report.h"
 #include "report/report_loop.h"
-#include "infer/setup_dump.h"
+#include "suite/anonymize.h"
 
 /* Writes the inferred setup and checks that it is valid JSON. */
 static void check_setup(const struct replay *replay)

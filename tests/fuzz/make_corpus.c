@@ -14,11 +14,11 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <pcap/pcap.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <pcap/pcap.h>
 #include "frame.h"
 #include "wire/crc32.h"
 

@@ -3,10 +3,10 @@
  * port_talk FILE [IMPAIR]: records a conversation on the loopback of a separate namespace, for
  * tests that check the capture with other programs.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <signal.h>
 #include <unistd.h>
 #include "netns.h"
 #include "talk.h"

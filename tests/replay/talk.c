@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "support/suite.h"
 #include "report/verdict.h"
+#include "support/suite.h"
 
 #define VA  UINT64_C(0x7f0000001000)
 #define CTR (VA + 0x8000)

@@ -8,8 +8,8 @@
  * ROCEDRILL_RUNS=<n> runs n seeds (a soak). A failure prints the command that repeats it.
  */
 #include <stdlib.h>
-#include "traffic.h"
 #include "support/suite.h"
+#include "traffic.h"
 #include "wire/codes.h"
 #include "wire/crc32.h"
 

@@ -6,8 +6,8 @@
  * R139, R144, R149, R152, R156, R161).
  */
 #include "support/pktgen.h"
-#include "support/suite.h"
 #include "support/requester_oracle.h"
+#include "support/suite.h"
 #include "wire/codes.h"
 
 #define FIRST 0xFFFFFEu /* first PSN, just below the wrap (R062) */

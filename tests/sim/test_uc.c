@@ -11,8 +11,8 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "support/qp_pair.h"
 #include "flow_oracle.h"
+#include "support/qp_pair.h"
 #include "support/suite.h"
 
 #define SECOND UINT64_C(1000000000)

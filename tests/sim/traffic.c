@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "flow_oracle.h"
-#include "support/suite.h"
 #include "support/requester_oracle.h"
+#include "support/suite.h"
 #include "support/work.h"
 #include "wire/codes.h"
 #include "wire/crc32.h"

@@ -2,8 +2,8 @@
 /* FLUSH and ATOMIC WRITE (annex A19, R126) in responder and requester: rights, lengths, alignment,
  * resources, duplicates, limits, and completions. */
 #include <string.h>
-#include "support/responder_fixture.h"
 #include "support/requester_fixture.h"
+#include "support/responder_fixture.h"
 #include "support/suite.h"
 #include "wire/codes.h"
 

@@ -4,8 +4,8 @@
  * grant a credit, or repeat every response late. Requesters: never request an acknowledgement, or
  * retransmit without need. R numbers are rules of rnic/rules.md.
  */
-#include "support/responder_fixture.h"
 #include "support/requester_fixture.h"
+#include "support/responder_fixture.h"
 #include "support/rng.h"
 #include "support/suite.h"
 #include "wire/codes.h"

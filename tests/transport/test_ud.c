@@ -3,8 +3,8 @@
  * R198 of rnic/rules.md). */
 #include "transport/ud.h"
 
-#include "support/responder_fixture.h"
 #include "support/requester_fixture.h"
+#include "support/responder_fixture.h"
 #include "support/suite.h"
 #include "wire/mad.h"
 

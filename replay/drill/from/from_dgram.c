@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "capture/packet_text.h"
+#include "engine/base/post_wr.h"
 #include "engine/dgram/dgram_expected.h"
 #include "engine/dgram/dgram_message.h"
-#include "engine/base/post_wr.h"
 
 #define GROUP    1u   /* number of the multicast group in the written drill */
 #define PSN_NEAR 4096 /* a PSN farther from the first PSN is written as an absolute number */

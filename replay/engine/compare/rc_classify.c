@@ -3,13 +3,13 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "engine/base/diff.h"
+#include "engine/compare/rc_match.h"
 #include "engine/reasons/peer_quirks.h"
 #include "engine/reasons/rc_contradiction.h"
 #include "engine/reasons/rc_inconclusive.h"
-#include "engine/compare/rc_match.h"
 #include "engine/reasons/rc_reasons.h"
 #include "infer/request_table.h"
-#include "engine/base/diff.h"
 
 /* Maximum number of inconclusive responses of one direction that are examined, to limit the time.
  * If a direction has more, all its differences are inconclusive. */

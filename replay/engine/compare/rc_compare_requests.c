@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "capture/packet_text.h"
-#include "engine/reasons/peer_quirks.h"
-#include "engine/play/rc_expected_wc.h"
 #include "engine/base/field_diff.h"
+#include "engine/play/rc_expected_wc.h"
+#include "engine/reasons/peer_quirks.h"
 #include "infer/request_table.h"
 #include "util/sort.h"
 

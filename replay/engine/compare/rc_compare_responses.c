@@ -3,18 +3,18 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "engine/compare/rc_classify.h"
+#include "engine/compare/rc_copies.h"
+#include "engine/compare/rc_match.h"
+#include "engine/compare/rc_misaddressed.h"
 #include "engine/reasons/peer_quirks.h"
 #include "engine/reasons/rc_contradiction.h"
 #include "engine/reasons/rc_execution.h"
-#include "engine/compare/rc_copies.h"
 #include "engine/reasons/rc_reasons.h"
 #include "infer/infer_loss.h"
-#include "engine/compare/rc_match.h"
-#include "engine/compare/rc_classify.h"
-#include "engine/compare/rc_misaddressed.h"
-#include "wire/codes.h"
 #include "infer/request_table.h"
 #include "util/sort.h"
+#include "wire/codes.h"
 
 /* Maximum time between two responses that a responder sends in direct sequence, ns. The time is
  * longer if the requester retransmits between the two. */

@@ -3,10 +3,10 @@
 
 #include <stdio.h>
 #include <string.h>
-#include "engine/base/field_diff.h"
-#include "wire/codes.h"
-#include "infer/request_table.h"
 #include "engine/base/diff.h"
+#include "engine/base/field_diff.h"
+#include "infer/request_table.h"
+#include "wire/codes.h"
 
 /* Returns whether the capture has a response with the relative PSN `rel` to the requests of the
  * direction. */

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 #include "capture/packet_text.h"
+#include "engine/base/diff.h"
 #include "util/strbuf.h"
 #include "wire/codes.h"
-#include "engine/base/diff.h"
 
 /* Fields in which a recorded packet and a packet of our RNIC are compared. */
 struct strict_packet {

@@ -9,8 +9,8 @@
 #ifndef REPLAY_ENGINE_COMPARE_STRICT_COMPARE_H
 #define REPLAY_ENGINE_COMPARE_STRICT_COMPARE_H
 
-#include "engine/compare/rc_compare_responses.h"
 #include "engine/compare/rc_compare_requests.h"
+#include "engine/compare/rc_compare_responses.h"
 
 /* For each responder or requester, adds the first packet that differs to its differences. Returns
  * 0, or -1 if out of memory. */

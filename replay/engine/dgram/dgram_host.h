@@ -7,8 +7,8 @@
 #define REPLAY_ENGINE_DGRAM_DGRAM_HOST_H
 
 #include "device/rnic.h"
-#include "infer/shadow_memory.h"
 #include "engine/dgram/dgram_stream.h"
+#include "infer/shadow_memory.h"
 
 /* Maximum number of datagram hosts in a replay. */
 #define DGRAM_HOSTS_MAX 256u

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "engine/dgram/dgram_expected.h"
 #include "engine/base/inject.h"
+#include "engine/dgram/dgram_expected.h"
 #include "engine/dgram/dgram_host.h"
 
 /* Fill byte of an empty receive buffer. A changed fill byte shows that our RNIC wrote beyond the

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "engine/base/inject.h"
-#include "engine/dgram/dgram_message.h"
 #include "engine/base/post_wr.h"
+#include "engine/dgram/dgram_message.h"
 
 struct dgram_sender {
     struct dgram_streams *streams;

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/error.h"
-#include "engine/play/rc_missing_responses.h"
-#include "engine/play/rc_restarts.h"
 #include "engine/base/inject.h"
 #include "engine/base/post_wr.h"
+#include "engine/play/rc_missing_responses.h"
+#include "engine/play/rc_restarts.h"
 #include "infer/request_table.h"
 
 /* Maximum number of timers that fire before our RNIC sends a recorded request: an RNR timer,

@@ -13,8 +13,8 @@
 #define REPLAY_ENGINE_PLAY_RC_REQUESTER_H
 
 #include "base/error.h"
-#include "infer/session.h"
 #include "infer/infer_work_requests.h"
+#include "infer/session.h"
 
 /* Request packet that our RNIC sent. */
 struct tx_request {

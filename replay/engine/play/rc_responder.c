@@ -6,10 +6,10 @@
 #include "base/error.h"
 #include "engine/base/inject.h"
 #include "engine/play/rc_responder_app.h"
-#include "infer/infer_setup.h"
-#include "infer/shared_memory.h"
 #include "engine/play/rc_responder_dev.h"
+#include "infer/infer_setup.h"
 #include "infer/request_table.h"
+#include "infer/shared_memory.h"
 #include "util/sort.h"
 
 /* Maximum total bytes of kept payloads: the payloads of our responses that differ from all recorded

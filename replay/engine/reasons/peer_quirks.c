@@ -2,9 +2,9 @@
 #include "engine/reasons/peer_quirks.h"
 
 #include <string.h>
+#include "infer/request_table.h"
 #include "wire/codes.h"
 #include "wire/crc32.h"
-#include "infer/request_table.h"
 
 /* Maximum number of events searched back from a NAK for the packet that caused the NAK. A requester
  * does not have more packets in flight. */

@@ -2,8 +2,8 @@
 #include "flow/table/summary_fill.h"
 
 #include <string.h>
-#include "flow/base/counters.h"
 #include "flow/base/any_order.h"
+#include "flow/base/counters.h"
 
 /* Returns a - b, or 0 if b is greater. */
 static uint64_t difference(uint64_t a, uint64_t b)

@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "pcapng/pcapng.h"
 #include "pcapng/pcapng_merge.h"
-#include "base/clock.h"
 #include "port/sys/tally.h"
 #include "wire/bytes.h"
 #include "wire/cm_msg.h"

@@ -6,16 +6,16 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
-#include "port/sys/event_fd.h"
 #include "port/frameio/impair_port.h"
-#include "port/live/live_impl.h"
-#include "port/net/netlink.h"
 #include "port/frameio/port_pcap.h"
-#include "port/shm/port_shm.h"
-#include "port/shared/process.h"
-#include "port/shared/registry.h"
 #include "port/frameio/record.h"
 #include "port/frameio/tap_port.h"
+#include "port/live/live_impl.h"
+#include "port/net/netlink.h"
+#include "port/shared/process.h"
+#include "port/shared/registry.h"
+#include "port/shm/port_shm.h"
+#include "port/sys/event_fd.h"
 
 #define RING_DEFAULT (16u * 1024 * 1024)
 

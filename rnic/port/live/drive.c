@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-#include "port/live/live_impl.h"
 #include "base/clock.h"
+#include "port/live/live_impl.h"
 #include "wire/pkt.h"
 
 /* maximum number of frames received before timers expire and frames are sent */

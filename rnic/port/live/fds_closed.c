@@ -5,8 +5,8 @@
  * end. No descriptor is closed, because other files may now have the numbers. The memory of libpcap
  * and of a recording is therefore not freed.
  */
-#include "port/sys/event_fd.h"
 #include "port/live/live_impl.h"
+#include "port/sys/event_fd.h"
 
 /* time between two checks of the descriptors, ns; after a program has closed descriptors, it rarely
  * opens sockets within this time */

@@ -30,8 +30,8 @@
 
 #include <stdio.h>
 #include "device/rnic.h"
-#include "port/net/iface.h"
 #include "port/frameio/port.h"
+#include "port/net/iface.h"
 
 struct rnic_live;
 

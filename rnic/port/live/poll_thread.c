@@ -28,8 +28,8 @@
 #include <unistd.h>
 #include "port/live/live_impl.h"
 #include "port/net/netlink.h"
-#include "port/sys/wait_limit.h"
 #include "port/sys/event_fd.h"
+#include "port/sys/wait_limit.h"
 
 #define SPIN_MAX_NS   50000u
 #define LINGER_NS     20000u

@@ -2,13 +2,13 @@
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
-#include "port/net/group.h"
-#include "port/live/live_impl.h"
 #include "port/frameio/port_pcap.h"
-#include "port/shm/port_shm.h"
+#include "port/live/live_impl.h"
+#include "port/net/group.h"
+#include "port/net/route.h"
 #include "port/shared/process.h"
 #include "port/shared/registry.h"
-#include "port/net/route.h"
+#include "port/shm/port_shm.h"
 #include "wire/gid.h"
 
 int live_filter(struct rnic_live *live)

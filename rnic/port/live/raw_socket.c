@@ -17,8 +17,8 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include "port/live/live_impl.h"
-#include "port/sys/wait_limit.h"
 #include "port/sys/event_fd.h"
+#include "port/sys/wait_limit.h"
 #include "wire/bytes.h"
 
 #define BATCH     16u

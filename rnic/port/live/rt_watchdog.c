@@ -21,9 +21,9 @@
 #include <sched.h>
 #include <sys/prctl.h>
 #include <unistd.h>
+#include "port/live/live_impl.h"
 #include "port/sys/event_fd.h"
 #include "port/sys/wait_limit.h"
-#include "port/live/live_impl.h"
 
 /* Time that other threads have to drive the device. Their naps are shorter (poll_thread.c). The
  * shortest timeout that programs use in practice is longer: 67 ms, code 14. */

@@ -3,9 +3,9 @@
 
 #include <errno.h>
 #include <linux/if_addr.h>
-#include <net/if_arp.h>
 #include <linux/if_link.h>
 #include <net/if.h>
+#include <net/if_arp.h>
 #include <stdlib.h>
 #include <string.h>
 #include "port/net/netlink.h"

@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "device/rnic.h"
 #include "base/error.h"
+#include "device/rnic.h"
 
 #define RNIC_IFNAME_MAX    16 /* size of an interface name, equal to IFNAMSIZ */
 #define RNIC_IFACE_GID_MAX RNIC_GID_MAX

@@ -10,8 +10,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "port/shared/registry.h"
 #include "base/clock.h"
+#include "port/shared/registry.h"
 
 #define LISTENS 0x10000u /* listening-socket flag in /proc/net/unix: __SO_ACCEPTCON */
 

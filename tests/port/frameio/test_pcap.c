@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 #include "port/frameio/impair_port.h"
-#include "port/netns.h"
 #include "port/frameio/port_pcap.h"
+#include "port/netns.h"
 #include "support/suite.h"
 #include "wire/bytes.h"
 #include "wire/pkt.h"

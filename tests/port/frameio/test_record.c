@@ -10,13 +10,13 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-#include "port/netns.h"
+#include "base/clock.h"
 #include "pcapng/pcapng.h"
 #include "pcapng/pcapng_join.h"
+#include "port/frameio/record.h"
+#include "port/netns.h"
 #include "support/port_file.h"
 #include "support/port_mem.h"
-#include "port/frameio/record.h"
-#include "base/clock.h"
 #include "support/rng.h"
 #include "support/suite.h"
 #include "wire/pkt.h"

@@ -6,9 +6,9 @@
 #include <stdatomic.h>
 #include <time.h>
 #include "base/clock.h"
-#include "support/port_mem.h"
 #include "port/live/live.h"
 #include "port/wrap.h"
+#include "support/port_mem.h"
 #include "support/suite.h"
 
 #define LEAVE_NS  UINT64_C(13000) /* time until a frame leaves the port */

@@ -18,10 +18,10 @@
 #include "base/clock.h"
 #include "port/live/live.h"
 #include "port/netns.h"
-#include "support/port_mem.h"
 #include "port/shared/process.h"
 #include "port/shared/qpn_alloc.h"
 #include "port/wrap.h"
+#include "support/port_mem.h"
 #include "support/suite.h"
 #include "wire/codes.h"
 

@@ -5,10 +5,10 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <sys/socket.h>
-#include "port/netns.h"
+#include <unistd.h>
 #include "port/net/route.h"
+#include "port/netns.h"
 #include "support/rng.h"
 #include "support/suite.h"
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "replay/checkrun.h"
 #include "capture/mmap_file.h"
+#include "replay/checkrun.h"
 #include "support/rng.h"
 #include "support/suite.h"
 

@@ -13,10 +13,10 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "replay/checkrun.h"
-#include "replay/ngfile.h"
 #include "capture/capture_reader.h"
 #include "pcapng/pcapng.h"
+#include "replay/checkrun.h"
+#include "replay/ngfile.h"
 #include "support/rng.h"
 #include "support/suite.h"
 

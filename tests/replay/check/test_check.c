@@ -2,8 +2,8 @@
 /* rocedrill check: arguments and exit status. */
 #include <stdlib.h>
 #include <string.h>
-#include "replay/checkrun.h"
 #include "flow/base/rules.h"
+#include "replay/checkrun.h"
 #include "support/suite.h"
 
 /* Three captures: one without a violation, one with a violation, and one with a QP that fails

@@ -2,8 +2,8 @@
 /* Tests of the output of `rocedrill check` as text, JSON and JUnit. */
 #include <stdlib.h>
 #include <string.h>
-#include "replay/checkrun.h"
 #include "flow/base/rules.h"
+#include "replay/checkrun.h"
 #include "support/suite.h"
 #include "util/strbuf.h"
 

@@ -9,9 +9,9 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "flow/cases.h"
-#include "check/explain.h"
 #include "capture/packet_text.h"
+#include "check/explain.h"
+#include "flow/cases.h"
 #include "support/suite.h"
 
 #define BEFORE     3u /* number of frames shown before the frame of the finding */

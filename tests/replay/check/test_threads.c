@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "replay/capture.h"
 #include "check/check.h"
 #include "check/check_json.h"
 #include "check/check_junit.h"
 #include "flow/base/packet_digest.h"
 #include "flow/split.h"
 #include "page/page_data.h"
+#include "replay/capture.h"
 #include "support/rng.h"
 #include "support/suite.h"
 #include "wire/bytes.h"

@@ -31,8 +31,8 @@ static const struct {
 } faults[RNIC_FAULT_CNT] = {
     [RNIC_FAULT_NONE] = {"none", "", "the device as it is"},
 #define FAULT(NAME, rules, text, why) [RNIC_FAULT_##NAME] = {#NAME, rules, text},
-#include "transport/faults.def"
 #include "transport/drill_faults.def"
+#include "transport/faults.def"
 #undef FAULT
 };
 

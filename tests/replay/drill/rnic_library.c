@@ -11,8 +11,8 @@ enum rnic_fault rnic_fault;
 
 static const char *const names[RNIC_FAULT_CNT] = {
 #define FAULT(NAME, rules, text, why) [RNIC_FAULT_##NAME] = #NAME,
-#include "transport/faults.def"
 #include "transport/drill_faults.def"
+#include "transport/faults.def"
 #undef FAULT
 };
 

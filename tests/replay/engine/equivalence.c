@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "infer/request_table.h"
 #include "infer/setup_dump.h"
+#include "report/verdict.h"
 #include "support/suite.h"
 #include "wire/codes.h"
-#include "infer/request_table.h"
-#include "report/verdict.h"
 
 /* Largest distance in PSNs between a response and a request that the capture may lack, in
  * lacks_one(). */

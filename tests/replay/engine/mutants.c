@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "suite/worker_pool.h"
 #include "replay/mutant_child.h"
+#include "suite/worker_pool.h"
 #include "transport/fault.h"
 
 /* Time limit in seconds, because a fault may make a replay run forever. A fault that reaches the

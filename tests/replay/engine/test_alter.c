@@ -24,10 +24,10 @@
 #include <unistd.h>
 #include "engine/reasons/peer_quirks.h"
 #include "equivalence.h"
+#include "report/verdict.h"
 #include "support/rng.h"
 #include "support/suite.h"
 #include "wire/codes.h"
-#include "report/verdict.h"
 
 struct tally {
     unsigned tried, named, elsewhere, missed;

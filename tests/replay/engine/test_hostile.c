@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 #include "replay/capture.h"
+#include "report/verdict.h"
 #include "support/rng.h"
 #include "support/suite.h"
 #include "wire/bytes.h"
-#include "report/verdict.h"
 
 #define ROUNDS 12 /* number of altered copies of each capture */
 

@@ -16,11 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "replay/capture.h"
 #include "engine/reasons/peer_quirks.h"
+#include "replay/capture.h"
+#include "report/verdict.h"
 #include "support/rng.h"
 #include "support/suite.h"
-#include "report/verdict.h"
 
 /* Number of positions tried in one capture for each kind, and number of rounds of random loss. */
 #define POSITIONS 40u

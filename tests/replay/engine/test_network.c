@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Captures of Linux rxe behind a network that delays, reorders or damages packets after the capture
  * point: conformant packets are no difference. */
-#include "support/suite.h"
 #include "replay/talk.h"
 #include "report/verdict.h"
+#include "support/suite.h"
 
 #define VA      UINT64_C(0x7f0000001000)
 #define RKEY    0x1f2e

@@ -11,12 +11,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "replay/capture.h"
 #include "contention.h"
+#include "engine/base/diff.h"
+#include "replay/capture.h"
+#include "report/verdict.h"
 #include "sim/traffic.h"
 #include "support/suite.h"
-#include "engine/base/diff.h"
-#include "report/verdict.h"
 
 #define REASONS_MAX 64u
 

@@ -2,8 +2,8 @@
 /* Recordings of our own simulated devices, with random work requests and losses, pass at both
  * ends, because the recorded devices were right. */
 #include "replay/recording.h"
-#include "support/suite.h"
 #include "report/verdict.h"
+#include "support/suite.h"
 
 #define ROUNDS 80u
 

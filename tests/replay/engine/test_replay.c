@@ -2,9 +2,9 @@
 /* Replay of conversations made by hand: some pass, some differ in a given frame, and some are
  * skipped. */
 #include <string.h>
-#include "support/suite.h"
 #include "replay/talk.h"
 #include "report/verdict.h"
+#include "support/suite.h"
 
 #define VA   UINT64_C(0x7f0000001000)
 #define RKEY TALK_RKEY

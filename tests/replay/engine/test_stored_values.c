@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Values in the responder's memory that READs and atomics show: those that remote writes stored,
  * and those that only the responder's program can have stored. */
-#include "support/suite.h"
 #include "replay/talk.h"
 #include "report/verdict.h"
+#include "support/suite.h"
 
 #define VA   UINT64_C(0x7f0000001000)
 #define RKEY TALK_RKEY

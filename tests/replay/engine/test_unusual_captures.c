@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "support/suite.h"
 #include "replay/talk.h"
-#include "wire/bytes.h"
 #include "report/verdict.h"
+#include "support/suite.h"
+#include "wire/bytes.h"
 
 #define VA   UINT64_C(0x7f0000001000)
 #define RKEY TALK_RKEY

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "replay/checkrun.h"
+#include "replay/talk.h"
 #include "report/verdict.h"
 #include "support/suite.h"
-#include "replay/talk.h"
 
 static const json_t *connection_of(const json_t *lines, uint32_t conn_index)
 {

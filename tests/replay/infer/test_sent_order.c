@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* The IPv4 identifications show the order in which an endpoint sent packets that the network
  * reordered before the capture point. */
-#include "support/suite.h"
 #include "replay/talk.h"
 #include "report/verdict.h"
+#include "support/suite.h"
 
 #define ACK      (ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE)
 #define RNR      (ROCE_SYNDROME_RNR | 31)

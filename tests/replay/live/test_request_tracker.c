@@ -4,8 +4,8 @@
  * has gone back to an earlier PSN as the recorded one did. */
 #include <stdlib.h>
 #include "live/request_tracker.h"
-#include "support/suite.h"
 #include "replay/talk.h"
+#include "support/suite.h"
 
 #define VA    UINT64_C(0x7f0000001000)
 #define RKEY  TALK_RKEY

@@ -2,8 +2,8 @@
 /* The live replay rewrites packets: it replaces the QPNs, PSNs, addresses and R_Keys of a capture
  * by those of a live connection, and back. */
 #include <string.h>
-#include "replay/capture.h"
 #include "live/rewrite.h"
+#include "replay/capture.h"
 #include "support/suite.h"
 
 /* Replayed capture, and the live QPNs, PSNs, addresses and R_Keys of each end. */

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 #include "replay/recording.h"
+#include "replay/talk.h"
 #include "report/report_loop.h"
 #include "support/suite.h"
-#include "replay/talk.h"
 
 #define ROUNDS 6u
 

@@ -6,9 +6,9 @@
 #include <string.h>
 #include "engine/cm/cm_exchange.h"
 #include "engine/diff_rule.h"
-#include "support/suite.h"
 #include "replay/talk.h"
 #include "report/verdict.h"
+#include "support/suite.h"
 #include "wire/gid.h"
 
 static bool load(struct capture *c, const char *name)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Replay of conversations in which the responder's program or a local fault decides what the
  * responder does. These conversations pass, and similar ones with an altered packet fail. */
-#include "support/suite.h"
 #include "replay/talk.h"
 #include "report/verdict.h"
+#include "support/suite.h"
 
 #define VA        UINT64_C(0x7f0000001000)
 #define RKEY      TALK_RKEY

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "support/suite.h"
-#include "replay/talk.h"
 #include "engine/base/diff.h"
+#include "replay/talk.h"
 #include "report/verdict.h"
+#include "support/suite.h"
 
 #define VA    UINT64_C(0x7f0000001000)
 #define RKEY  TALK_RKEY

@@ -2,10 +2,10 @@
 /* Replay of RC operations other than SEND, WRITE, READ and atomics: conversations that pass, and
  * differences that are found in a given frame. */
 #include <string.h>
-#include "support/suite.h"
 #include "replay/talk.h"
-#include "wire/crc32.h"
 #include "report/verdict.h"
+#include "support/suite.h"
+#include "wire/crc32.h"
 
 #define VA   UINT64_C(0x7f0000001000)
 #define RKEY TALK_RKEY

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 #include "replay/capture.h"
+#include "report/verdict.h"
 #include "support/qp_pair.h"
 #include "support/suite.h"
-#include "report/verdict.h"
 
 static struct qp_pair pair;
 

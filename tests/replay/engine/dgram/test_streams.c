@@ -5,11 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 #include "engine/dgram/dgram_receiver.h"
-#include "engine/diff_rule.h"
-#include "support/suite.h"
-#include "replay/talk.h"
 #include "engine/dgram/dgram_sender.h"
+#include "engine/diff_rule.h"
+#include "replay/talk.h"
 #include "report/verdict.h"
+#include "support/suite.h"
 
 #define VA   UINT64_C(0x7f0000001000)
 #define RKEY TALK_RKEY

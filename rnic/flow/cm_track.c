@@ -211,8 +211,8 @@ static void check_tid(struct roce_ctx *ctx, uint64_t want, uint64_t tid, uint32_
         REPORT(ctx, CM_TID, "mad.tid", want, tid, frame, ROCE_VALUE_HEX);
 }
 
-/* Records that the passive side retransmits the REP of the exchange `s`. Data packets show that the
- * connection does not wait for the RTU. */
+/* Records that the passive side retransmits the REP of the exchange `s`. Does nothing after the
+ * first data packet, because the connection then no longer waits for the RTU. */
 static void note_rep_again(const struct roce_ctx *ctx, const struct roce_cm_exchange *s)
 {
     struct roce_conn *conn = conn_of(ctx, s);
@@ -275,8 +275,8 @@ static void note_timewait(struct roce_flow *flow, const struct roce_ctx *ctx,
     }
 }
 
-/* Returns the frame of the CM message that a message of kind `kind` answers; 0 if that frame was
- * not captured. */
+/* Returns the frame of the CM message that a message of kind `kind` answers; 0 if it was not
+ * captured. */
 static uint32_t answered_frame(const struct roce_cm_exchange *s, enum roce_cm kind)
 {
     switch (kind) {

@@ -106,9 +106,9 @@ struct roce_flow_look {
     uint64_t last_time;                /* latest time in the capture so far, ns */
     uint64_t grain;                    /* resolution of the capture's clock, inferred from the times
                                         * so far, ns */
-    uint64_t src_suspect, dst_suspect; /* the bit of the source host, and that of the destination
-                                        * host, in a bit set of the hosts that sent a wrong ICRC; 0
-                                        * if the host sent none */
+    uint64_t src_suspect, dst_suspect; /* bit of the source host and bit of the destination host in
+                                        * the bit sets acked_hosts and unanswered_hosts of struct
+                                        * roce_flow; 0 if the host sent no wrong ICRC */
     enum roce_icrc_status icrc; /* ICRC status to use; it also depends on the other packets of the
                                  * host (base/icrc_trust.h) */
     bool undecided;             /* no packet of the sender up to now had a right ICRC */
@@ -144,8 +144,8 @@ struct roce_flow_opts {
     void (*on_cm)(void *user, const struct roce_flow_in *in, const struct roce_cm_msg *msg);
     /* Called at the end of a congestion episode: see struct roce_cnp_episode. */
     void (*on_cnp_episode)(void *user, const struct roce_cnp_episode *episode);
-    /* Called when an operation completes, for each one that the summary of the connection counts as
-     * completed. Parts (roce_flow_split()) call it without gate(). */
+    /* Called when an operation completes. The connection's summary counts the same operations as
+     * completed. Unlike other callbacks, parts (roce_flow_split()) call this one without gate(). */
     void (*on_done)(void *user, const struct roce_flow_done *done);
     /* Called when a connection ends: it was evicted, its QPs were reused, or the capture ended. */
     void (*on_conn)(void *user, const struct roce_conn_summary *conn);
@@ -242,7 +242,8 @@ struct roce_flow_result {
     uint32_t dup_ack_num, dup_ack_frame; /* number of earlier ACKs equal to this one (PSN, MSN,
                                           * syndrome), and frame of the first of these ACKs */
 
-    /* State of the requester whose request the frame is or answers, after this packet. */
+    /* State after this packet of one requester: the sender of a request, or the receiver of a
+     * response. */
     uint32_t psns_in_flight, requests_in_flight, reads_in_flight;
     uint64_t bytes_in_flight;
     uint32_t read_bytes_in_flight; /* bytes requested by READs that are missing in the responses
@@ -377,8 +378,10 @@ struct roce_flow_totals {
                            * was exhausted */
     uint64_t findings[ROCE_SEV_CNT];
     uint64_t rxe_sides; /* with ROCE_PROFILE_AUTO: number of endpoints recognised as Linux rxe */
-    bool rxe_6_1;       /* with ROCE_PROFILE_AUTO: an endpoint deviates as only Linux 6.1 does */
-    bool rxe_6_12;      /* with ROCE_PROFILE_AUTO: an endpoint deviates as only Linux 6.12 does */
+    bool rxe_6_1;       /* with ROCE_PROFILE_AUTO: an endpoint shows a deviation that only Linux 6.1
+                         * has */
+    bool rxe_6_12;      /* with ROCE_PROFILE_AUTO: an endpoint shows a deviation that only Linux
+                         * 6.12 has */
     uint64_t known[ROCE_SEV_CNT];  /* numbers of findings that are known deviations of the profile
                                     * (known_deviations.def), by severity */
     uint64_t errors_unknown;       /* ERROR findings that are not known deviations */

@@ -293,7 +293,7 @@ static void note_late(struct roce_cold_counters *cold, uint32_t psn)
     cold->out_of_order++;
 }
 
-/* The first transmission of a request is captured, after its retransmission. */
+/* Counts the first transmission of a request, which was captured after its retransmission. */
 static void note_overtaken(struct roce_ctx *ctx, uint32_t psn)
 {
     struct roce_req *req = &ctx->sender->req;
@@ -479,7 +479,7 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
         now->marks |= roce_opcode_starts(ctx->pkt->op) ? ROCE_MARK_UNTIMED : 0;
     }
     if (roce_diff(now->psn, req->base) >= 0 &&
-        /* Responses to a later PSN have counted an acknowledged message. */
+        /* If a response already acknowledged these PSNs, they were counted at that response. */
         (!req->una_known || roce_diff(now->psn, req->una) >= 0))
         roce_cold(ctx->flow, ctx->sender)->missing_read_psns += now->psn_cnt - 1;
     if (now->psn_cnt > 1)
@@ -499,8 +499,8 @@ static bool loses_another_message(const struct roce_ctx *ctx)
 }
 
 /* If READ `now` requests READ `e` again from the middle on, returns the path MTU: the difference of
- * their addresses divided by the difference of their PSNs. Returns 0 if it does not, or if `now`
- * may be another READ, directly after `e`. */
+ * their addresses divided by the difference of their PSNs. Returns 0 if `now` does not request `e`
+ * again, or may be a separate READ that directly follows `e`. */
 static uint32_t mtu_of_restart(const struct roce_sent_packet *e, const struct roce_sent_packet *now)
 {
     uint32_t psns = (now->psn - e->psn) & ROCE_PSN_MASK;

@@ -24,9 +24,9 @@
 #include "flow/table/qp_reuse.h"
 #include "flow/table/read_psn_count.h"
 
-/* A requester that waits for a response for at least this time waits long, ns. */
+/* shortest wait for a response that is recorded as a long wait, ns */
 #define LATE_RESPONSE_NS UINT64_C(10000000)
-/* smallest number of round-trip times that shows the shortest one */
+/* lowest number of measured round-trip times after which the shortest of them is used */
 #define RTT_MIN 8u
 
 /* Returns whether request `e` was captured before the two directions were paired. A response to `e`
@@ -134,9 +134,9 @@ static bool is_before_rtt(const struct roce_ctx *ctx, const struct roce_sent_pac
 }
 
 /* The current response shows that the responder has received all packets before `upto`. If the
- * latest sequence NAK named one of them as missing, counts the NAK as one for a late packet. It
- * does so only if no retransmission of the packet was captured since the NAK, or if the response
- * comes too soon to answer the retransmission. */
+ * latest sequence NAK asked for one of these packets, the packet may have been late, not lost.
+ * Counts the NAK in naks_for_late if no retransmission of the packet was captured since the NAK, or
+ * if the response comes too soon to answer the retransmission. */
 static void note_late_after_nak(const struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
 {
     struct roce_rsp *rsp = &ctx->sender->rsp;

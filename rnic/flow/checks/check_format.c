@@ -52,8 +52,8 @@ static uint64_t defect_value(const struct roce_pkt *pkt, enum roce_rule rule)
     }
 }
 
-/* Returns whether a packet that violates `rule` has a wrong length, so that the ICRC is read at a
- * wrong place. A wrong ICRC then does not prove that the packet was damaged. */
+/* Returns whether a packet that violates `rule` has a wrong length, so that the ICRC is read from
+ * the wrong bytes. A wrong ICRC then does not prove that the packet was damaged. */
 static bool moves_icrc(enum roce_rule rule)
 {
     return rule == ROCE_RULE_IP_LEN || rule == ROCE_RULE_UDP_LEN || rule == ROCE_RULE_IP6_EXT;
@@ -103,7 +103,7 @@ static void check_net(struct roce_ctx *ctx)
         REPORT_ONCE(ctx, UDP_CSUM, "udp.csum", 0, pkt->udp.csum, .value = ROCE_VALUE_HEX);
 }
 
-/* Returns whether it is still open if the sender is Linux rxe, so that later packets may show it
+/* Returns whether the analysis still has to find out if the sender is Linux rxe
  * (ROCE_PROFILE_AUTO). */
 static bool is_peer_sought(const struct roce_ctx *ctx)
 {

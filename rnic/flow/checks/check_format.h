@@ -29,7 +29,7 @@ void roce_check_size(struct roce_ctx *ctx);
 void roce_check_mtu_learn(struct roce_ctx *ctx);
 
 /* Called for each side at the end of a connection. Counts the sender in `ctx` if it was recognised
- * as rxe. Reports its packets with MigReq 0 if that was deferred. */
+ * as rxe. Reports the sender's packets with MigReq 0 if this report was deferred. */
 void roce_check_migreq_end(struct roce_ctx *ctx);
 
 /* At the end of a connection: reports that the sender changed its UDP source port, if it did. */

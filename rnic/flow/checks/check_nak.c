@@ -90,9 +90,9 @@ void roce_check_nak(struct roce_ctx *ctx, struct roce_req *req)
 }
 
 /* Returns whether the current response belongs to the connection that the fatal NAK ended, and not
- * to a later connection of the same QPNs. It does in three cases. The response follows soon after
- * the NAK. Or CM messages of the connection were captured, so the capture would also have those of
- * a later connection. Or the MSN of the response continues the earlier MSNs. */
+ * to a later connection of the same QPNs. There are three signs: the response follows soon after
+ * the NAK; CM messages of the connection were captured, so the capture would also have CM messages
+ * of a later connection; the MSN of the response continues the earlier MSNs. */
 static bool is_of_refused_use(const struct roce_ctx *ctx, struct roce_req *req)
 {
     const struct roce_rsp *rsp = &ctx->sender->rsp;
@@ -120,10 +120,10 @@ static void forget_fatal_nak(struct roce_ctx *ctx, struct roce_req *req)
 }
 
 /* Returns whether the current response belongs to the connection of the latest request, `since` ns
- * before, and not to a later connection of the same QPNs. It does in three cases. CM messages of
- * the connection were captured, so the capture would also have those of a later connection. Or the
- * response is too early for a later connection. Or the MSN of the response continues the earlier
- * MSNs. */
+ * before, and not to a later connection of the same QPNs. There are three signs: CM messages of the
+ * connection were captured, so the capture would also have CM messages of a later connection; the
+ * response is too early for a later connection; the MSN of the response continues the earlier MSNs.
+ */
 static bool is_of_same_use(const struct roce_ctx *ctx, uint64_t since)
 {
     const struct roce_rsp *rsp = &ctx->sender->rsp;

@@ -45,10 +45,10 @@ static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
 
     want |= base;
     if (op->value == want) { /* the opcode fits the READ as first requested */
-        /* The READ was restarted at this PSN, so the response should begin with First or Only.
-         * Otherwise it may be a late response to the earlier request. A late response is impossible
-         * if the earlier request was completely answered. A late response is rare if a timeout
-         * caused the restart: a WARN is then reported. */
+        /* If the READ was restarted at this PSN, its first response should have the opcode First or
+         * Only. Another opcode is a violation, unless the packet is a late response to the first
+         * READ request. A late response is impossible if that request was completely answered
+         * (`ended`). It is improbable if a timeout caused the restart (`silent`). */
         bool silent =
             (req->retx.cause == ROCE_CAUSE_TIMEOUT || req->retx.cause == ROCE_CAUSE_SPURIOUS) &&
             e->last_frame >= req->retx.frame;

@@ -17,7 +17,7 @@
 
 /* coarsest resolution that the capture clock is assumed to have, ns */
 #define TICK_MOST     UINT64_C(1000000000)
-#define NEAR          8u /* number of earlier requests among which follows_read() searches a READ */
+#define NEAR          8u  /* number of earlier requests in which follows_read() looks for a READ */
 #define RD_ATOMIC_MAX 255 /* maximum of the 8-bit CM field (R193) */
 #define RETRY_MAX     7   /* maximum of the 3-bit retry count (R154) */
 #define RNR_UNLIMITED 7   /* RNR retry count without limit (R157) */
@@ -37,8 +37,8 @@ static void check_reads(struct roce_ctx *ctx)
     limit = active ? sum->cm.rep_responder_resources : sum->cm.responder_resources;
     if (!(roce_conn_cm_seen(ctx->conn) & 1u << ROCE_CM_REP))
         limit = RD_ATOMIC_MAX;
-    /* If the capture has a second capture point, responses may be captured late: READs that count
-     * as outstanding may be answered. */
+    /* With two capture points, a response may be captured late. A READ may then be answered
+     * although it counts as outstanding. */
     if (limit < RD_ATOMIC_MAX && oldest &&
         roce_since(oldest->time, ctx->time) >= ROCE_MIN_TIMEOUT_NS)
         return;
@@ -185,8 +185,9 @@ void roce_check_retry_same(struct roce_ctx *ctx, const struct roce_sent_packet *
         REPORT(ctx, PAYLOAD_CHANGED, "payload", .other = e->last_frame, .value = ROCE_VALUE_NONE);
 }
 
-/* Checks a requester whose negotiated timeout T is unknown: its waits before retransmissions of one
- * PSN must differ by no more than the rules allow for one T. */
+/* Checks a requester whose negotiated timeout T is unknown. Its waits before retransmissions of one
+ * PSN must be between T and 4 T for some T, so the longest must not exceed four times the shortest.
+ */
 static void check_spread(struct roce_ctx *ctx, const struct roce_sent_packet *e, uint64_t idle)
 {
     struct roce_req *req = &ctx->sender->req;
@@ -277,8 +278,8 @@ static void check_rnr(struct roce_ctx *ctx, const struct roce_sent_packet *e)
     /* tolerance for a capture clock that is inexact or coarse, or steps back, ns */
     uint64_t slack = rsp->rnr_wait / 10 + 10000 + (then > now ? then : now);
     uint64_t timeout = roce_timeout_of(ctx->sender);
-    /* If more than this time (ns) passed since the first transmission of `e`, the ACK timer may
-     * have caused the retransmission instead of the NAK. */
+    /* If more than this time (ns) passed since the first transmission of `e`, the ACK timer, not
+     * the NAK, may have caused the retransmission. */
     uint64_t quick = timeout != ROCE_NEVER_NS ? timeout : ROCE_MIN_TIMEOUT_NS;
     uint32_t agreed_frame;
     uint8_t limit = roce_rnr_retry_of(ctx->sender, &agreed_frame);

@@ -114,8 +114,9 @@ static bool is_in_go_back(const struct roce_ctx *ctx, const struct roce_sent_pac
            (retx->active && roce_diff(ctx->pkt->bth.psn, retx->next) >= 0);
 }
 
-/* Returns whether the current request is a copy of the transmission `was`: both have the same IPv4
- * identification, or if the sender does not use it, the copy comes `usual` ns later. */
+/* Returns whether the current request is a copy of the transmission `was`: both have the same ICRC
+ * and the same IPv4 identification. If the sender does not change the identification, the copy must
+ * come about `usual` ns later instead. */
 static bool is_copy_of(const struct roce_ctx *ctx, const struct roce_recent_packet *was,
                        uint64_t usual)
 {

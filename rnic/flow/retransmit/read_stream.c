@@ -151,10 +151,10 @@ static bool may_be_fresh(const struct roce_endpoint *responder, const struct roc
            roce_diff(psn, cold->read_old) >= 0 && roce_diff(psn, cold->read_old_end) < 0;
 }
 
-/* The READ was restarted. Returns whether the previous READ response was a late response to the
- * first transmission of the READ, before the restart. The current one, with PSN `psn`, then
- * continues the responses before the late one, or fills another gap. A single missing PSN is more
- * likely a loss after the restart. */
+/* Called after a READ was restarted. Returns whether the previous READ response was late: it
+ * answered the first transmission of the READ, not the restart. The current response, with PSN
+ * `psn`, then continues the responses before the late one, or fills another gap. If only one PSN is
+ * missing between the two, a loss after the restart is more probable. */
 static bool is_after_late(const struct roce_endpoint *responder, uint32_t psn)
 {
     const struct roce_cold_counters *cold = roce_cold_of(responder);

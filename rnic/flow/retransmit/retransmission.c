@@ -14,12 +14,12 @@
  * out-of-order packet. */
 #define LATE_NS UINT64_C(10000000)
 /* If a packet is captured again within this time (ns), the retransmission may have overtaken the
- * first transmission, so that the second capture is the first transmission. The IPv4 identification
- * may show the opposite. */
+ * first transmission on the path: the packet captured second was then sent first. The IPv4
+ * identification may show that this did not happen. */
 #define LATE_COPY_NS UINT64_C(50000)
 #define USUAL_TIMEOUT_NS                                                                           \
     UINT64_C(20000000) /* ACK timeout assumed if the capture shows none, ns; most are longer */
-/* shortest wait before a retransmission that can be that of a timer, ns */
+/* shortest wait before a retransmission that a timer may have caused, ns */
 #define SHORTEST_TIMER_NS UINT64_C(100000)
 /* If no packet was captured for this many usual round trips, the requester's timer caused the next
  * retransmission. After a NAK, Soft-RoCE in a busy guest retransmits within 32 round trips. */
@@ -69,8 +69,8 @@ static void count_reaction(struct roce_cold_counters *sum, uint64_t ns)
 }
 
 /* Returns the time within which the requester obeyed three quarters of the sequence NAKs so far,
- * ns; 0 if it obeyed none. Sets *cnt to their number. The longest times may be those of timeouts
- * whose cause was not recognised. */
+ * ns; 0 if it obeyed none. Sets *cnt to the number of sequence NAKs that it obeyed. The longest
+ * times may be those of timeouts whose cause was not recognised. */
 static uint64_t usual_reaction(const struct roce_ctx *ctx, uint32_t *cnt)
 {
     const struct roce_cold_counters *sum = roce_cold_of(ctx->sender);
@@ -144,10 +144,10 @@ static bool is_timer_sure(const struct roce_ctx *ctx, uint64_t idle, bool far)
            reaction <= idle / SLOW_REACTION;
 }
 
-/* Returns whether the requester did not receive the captured sequence NAK: it would have
- * retransmitted to `psn` long ago. A busy software requester may retransmit some milliseconds after
- * a NAK. So a shorter wait shows this only if the requester usually retransmits sooner, or if it
- * sent new requests after this NAK. */
+/* Returns whether the requester did not receive the captured sequence NAK: otherwise it would have
+ * gone back to `psn` long ago. A busy software requester may retransmit some milliseconds after a
+ * NAK. So a shorter wait shows this only if the requester usually retransmits sooner, or if it sent
+ * new requests after this NAK. */
 static bool is_nak_unheeded(const struct roce_ctx *ctx, uint32_t psn, uint64_t idle)
 {
     const struct roce_cold_counters *sum = roce_cold_of(ctx->sender);
@@ -189,9 +189,10 @@ static enum roce_cause lost_response_cause(const struct roce_ctx *ctx,
     return e->psn_cnt > 1 ? ROCE_CAUSE_READ_GAP : ROCE_CAUSE_IMPLIED_NAK;
 }
 
-/* Returns whether the requester's timer ran for a shorter time than the timeouts measured so far:
- * then it did not expire. It ran since the latest response and the latest transmission of `e`, or
- * for `idle` ns if `e` is NULL. */
+/* Returns whether the requester's timer ran for a shorter time than the timeouts measured so far,
+ * so that the timer cannot have expired. The timer started at the latest response or at the latest
+ * transmission of `e`, whichever is later. If `e` is NULL, the requester was silent for `idle` ns.
+ */
 static bool is_below_measured(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                               uint64_t idle)
 {
@@ -220,7 +221,9 @@ static bool is_early_timeout(const struct roce_ctx *ctx, const struct roce_sent_
     if (!ctx->conn->paired || (roce_opcode_uses_rq(ctx->pkt->op) && roce_cold_of(peer)->rnr_naks) ||
         is_below_measured(ctx, e, idle))
         return false;
-    /* The response after the lost one may have reached the requester late. */
+    /* If a response was lost, only a later response shows this to the requester. That response may
+     * be slow, so the wait must be far above the slowest round trip, not only above the usual one.
+     */
     if (is_far_above_rtt(ctx, idle, lost ? 1000 : 500))
         return true;
     if (roce_timeout_of(ctx->sender) == ROCE_NEVER_NS || idle < ROCE_MIN_TIMEOUT_NS || !e)
@@ -231,9 +234,9 @@ static bool is_early_timeout(const struct roce_ctx *ctx, const struct roce_sent_
            (!lost && (req->una_known ? roce_diff(psn, req->una) <= 0 : !peer->rsp.started));
 }
 
-/* Returns whether the go-back to `psn` answers the latest sequence NAK, although that NAK already
- * explained the previous go-back: that one began before the PSN of the NAK, so it answered an
- * earlier NAK. */
+/* Returns whether the latest sequence NAK caused the go-back to `psn`, although the NAK was
+ * recorded as the cause of the previous go-back. The previous go-back began at an earlier PSN than
+ * that of the NAK, so an earlier NAK was its true cause. */
 static bool is_second_nak(const struct roce_ctx *ctx, uint32_t psn)
 {
     const struct roce_req *req = &ctx->sender->req;
@@ -260,15 +263,15 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
     *trigger = 0;
     if (nak && is_nak_unheeded(ctx, psn, idle))
         nak = false;
-    /* The NAK is obsolete: the request with its PSN was retransmitted and acknowledged before. */
+    /* Ignore an obsolete NAK: the request with its PSN was retransmitted and acknowledged since. */
     if (nak && req->una_known && roce_diff(req->una, rsp->nak_psn) > 0 && !open)
         nak = false;
-    /* There is a sequence NAK and an RNR NAK. The requester waited for a shorter time than the RNR
-     * NAK demands, so it reacted to the sequence NAK. */
+    /* If there is a sequence NAK and an RNR NAK, and the requester waited for a shorter time than
+     * the RNR NAK demands, it reacted to the sequence NAK. */
     if (rnr && nak && roce_since(rsp->rnr_time, ctx->time) < rsp->rnr_wait / 2)
         rnr = false;
-    /* The go-back starts at a PSN before that of the NAK, where a response is missing. This missing
-     * response is the cause, not the NAK. */
+    /* If the go-back starts at a PSN before that of the NAK, and a response is missing there, the
+     * missing response is the cause, not the NAK. */
     if (missing && roce_diff(psn, rsp->nak_psn) < 0)
         nak = false;
     if (missing && roce_diff(psn, rsp->rnr_psn) < 0 &&
@@ -278,8 +281,9 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
         *trigger = rsp->rnr_frame;
         return ROCE_CAUSE_RNR_NAK;
     }
-    /* A go-back to a PSN after that of the NAK has this cause, too: the requester obeyed the NAK,
-     * but its retransmission was lost. */
+    /* A sequence NAK also causes a go-back that starts at a PSN after that of the NAK: the
+     * requester began at the PSN of the NAK, but these retransmissions were lost before the capture
+     * point. */
     if (nak && (roce_since(rsp->nak_time, ctx->time) < slow || idle < slow ||
                 roce_diff(psn, rsp->nak_psn) >= 0)) {
         *trigger = rsp->nak_frame;
@@ -725,8 +729,8 @@ bool roce_retransmission_step(struct roce_ctx *ctx, struct roce_sent_packet *e, 
 }
 
 /* Returns the time since which PSN `psn` is missing, ns. If the capture begins with a later PSN
- * than `psn`, the result is the time of that first packet: the capture point exchanged the two
- * packets. */
+ * than `psn`, the result is the time of that first packet: the two packets were captured in the
+ * wrong order. */
 static uint64_t missing_since(const struct roce_req *req, uint32_t psn)
 {
     const struct roce_sent_packet *only = req->win.cnt == 1 ? roce_window_at(&req->win, 0) : NULL;
@@ -746,12 +750,12 @@ bool roce_request_is_out_of_order(const struct roce_ctx *ctx, uint32_t psn)
 
     if (ctx->conn->facts.svc == ROCE_SVC_UC)
         return true;
-    /* The go-back for the gap has reached this PSN. */
+    /* A retransmission: the go-back that fills the gap has reached this PSN. */
     if (req->retx.active && (req->retx.next == psn || (req->retx.time >= req->gap_time &&
                                                        roce_diff(psn, req->retx.next) > 0)))
         return false;
-    /* The requester already went back to the missing PSN, and then sent nothing for a while. So
-     * that retransmission was lost, and the current packet is the next retransmission. */
+    /* A retransmission: the requester already went back to the missing PSN, and then sent nothing
+     * for a while. So its first retransmission was lost, and the current packet is the next one. */
     if (req->retx.cause != ROCE_CAUSE_NONE && req->retx.time >= req->gap_time &&
         roce_since(req->last_time, ctx->time) >= ROCE_MIN_TIMEOUT_NS)
         return false;

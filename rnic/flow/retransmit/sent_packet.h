@@ -9,8 +9,9 @@
 
 #include "flow/base/state.h"
 
-/* Inserts a zeroed entry into the sender's window at index *at. If the window is full, the oldest
- * entry is dropped, so sets *at to the new index. Returns the entry, or NULL if out of memory. */
+/* Inserts a zeroed entry into the sender's window at index *at. If the window is full, drops the
+ * oldest entry and subtracts 1 from *at. Returns the new entry, or NULL if memory is exhausted, or
+ * if the window is full and *at is 0. */
 struct roce_sent_packet *roce_sent_room(struct roce_ctx *ctx, uint32_t *at);
 
 /* Fills a zeroed entry from the current packet. The packet has `psn_cnt` PSNs, or, if `guess` is

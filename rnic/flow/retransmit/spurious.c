@@ -4,14 +4,14 @@
 #include "flow/base/counters.h"
 #include "flow/base/report.h"
 
-/* Two equal responses closer than this may be one response that was captured twice, if the sender
- * does not use the IPv4 identification, ns. They are two responses if the first of them was delayed
- * and SINGLE_MIN or more earlier responses were all captured once. */
+/* Two equal responses within less than COPY_NS (ns) may be one response that was captured twice, if
+ * the sender does not use the IPv4 identification. They are two responses if the first of them was
+ * delayed and at least SINGLE_MIN earlier responses were all captured once. */
 #define COPY_NS    UINT64_C(50000)
 #define SINGLE_MIN 2u
-/* Round-trip times prove something only if the capture shows at least RTT_MIN of them and all are
- * longer than the next value, ns: two capture points may exchange packets that are close together.
- */
+/* Round-trip times are used only if the capture shows at least RTT_MIN of them, and all are at
+ * least RTT_MIN_NS (ns): with two capture points, the order of packets that are closer together may
+ * be wrong. */
 #define RTT_MIN    8u
 #define RTT_MIN_NS UINT64_C(1000000)
 /* If a go-back retransmits at least this many packets and no sequence NAK was captured, the path
@@ -79,8 +79,8 @@ void roce_spurious_watch(struct roce_ctx *ctx, const struct roce_sent_packet *e,
     bool own = e && roce_opcode_is_answered(roce_opcode(e->op));
     struct roce_timeout_watch *watch;
 
-    /* The requester did not receive, or ignored, a captured NAK or an earlier answer to the
-     * request. */
+    /* Do not watch a go-back before which the capture shows a NAK or another response to the
+     * request: the requester did not receive it, or ignored it. */
     if (!e || rsp->nak || rsp->rnr || rsp->fatal ||
         (req->una_known && roce_diff(req->una, psn) > 0) ||
         (own && ((e->flags & ROCE_SENT_IMPLIED) || (e->marks & ROCE_MARK_RESP_GAP) ||

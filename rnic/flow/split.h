@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Split: additions to "Several flows" of flow.h for threads that each walk through all packets.
- * Until the first packet with a wrong ICRC, the look of a packet depends on times only. So each
- * thread can compute it with roce_flow_look_next() instead of roce_flow_look(). Used by
- * split_reader of rocedrill check. After roce_flow_merge():
+ * Split: functions for threads that judge parts of one capture (roce_flow_split() in flow.h) and
+ * each read all packets. Until the first packet with a wrong ICRC, the struct roce_flow_look of a
+ * packet depends only on the times of the packets. So each thread can compute this struct with
+ * roce_flow_look_next() instead of roce_flow_look(). Used by split_reader of rocedrill check. After
+ * roce_flow_merge():
  *
  * - before more packets: roce_flow_look() for each RoCE packet so far, which counts its ICRC,
  * - otherwise, before roce_flow_finish(): roce_flow_set_look().
@@ -13,11 +14,11 @@
 
 #include "flow/flow.h"
 
-/* Updates `look` from the previous packet to the packet with this time. Before the first packet,
- * all members are zero. The caller sets look->icrc. */
+/* Updates `look`, the result for the previous packet, to the result for the packet with time
+ * `time`. Before the first packet, all members are zero. The caller sets look->icrc. */
 void roce_flow_look_next(struct roce_flow_look *look, uint64_t time);
 
-/* Sets the look of the last packet of the capture. */
+/* Stores `last`, the struct roce_flow_look of the last packet of the capture, in the flow. */
 void roce_flow_set_look(struct roce_flow *flow, const struct roce_flow_look *last);
 
 /* Information about the hosts of a frame, read without parsing the frame. */

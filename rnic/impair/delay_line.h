@@ -7,8 +7,9 @@
  *   2. delay_line_due() returns the time of the next arrival.
  *   3. delay_line_take() returns the frame that arrives next.
  *
- * A line that is all zero is empty. The caller owns the frames. Call delay_line_free() only when
- * the line is empty: delay_line_take() returns NULL for time UINT64_MAX.
+ * A line that is all zero is empty. The caller owns the frames. Before delay_line_free(), the
+ * caller removes all frames: it calls delay_line_take() with time UINT64_MAX until NULL is
+ * returned.
  */
 #ifndef RNIC_IMPAIR_DELAY_LINE_H
 #define RNIC_IMPAIR_DELAY_LINE_H
@@ -27,8 +28,8 @@ struct delay_entry {
     uint32_t hold;              /* number of frames that must still overtake this frame; 0 if it
                                  * does not wait */
     bool held;                  /* this frame waits for other frames to overtake it */
-    uint32_t lane;              /* number of the lane; only a frame of the same lane overtakes this
-                                 * frame */
+    uint32_t lane;              /* lane: number chosen by the caller. A frame is overtaken only by
+                                 * frames with the same number */
 };
 
 struct delay_line {

@@ -303,7 +303,8 @@ static void add_note(struct impair_result *out, const char *text)
 }
 
 /* Returns the UDP checksum of a whole packet (RFC 768), or 0 if the frame does not contain its
- * datagram. An IPv4 address counts as ::ffff:a.b.c.d: the additional words add nothing. */
+ * datagram. An IPv4 address is added as ::ffff:a.b.c.d: the word 0xFFFF does not change a one's
+ * complement sum. */
 static uint16_t udp_checksum(const struct roce_pkt *pkt, const uint8_t *frame, size_t frame_len)
 {
     const uint8_t *udp = frame + pkt->off[ROCE_HDR_UDP];

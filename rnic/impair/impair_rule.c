@@ -70,7 +70,7 @@ struct item {
     char names[400];      /* buffer for a list of names in `expected` */
 };
 
-/* Records that `expected` was expected, for the error message. Always returns false. */
+/* Sets the expected syntax for the error message. Always returns false. */
 static bool want(struct item *item, const char *expected)
 {
     item->expected = expected;

@@ -64,7 +64,8 @@ struct impair_rule {
     uint64_t value;                 /* SET: new value of a numeric field */
     uint8_t bytes[16];              /* SET: new value of an address or of a field longer than 64
                                      * bits */
-    bool keep_icrc;                 /* the ICRC is left as it was when the frame is changed */
+    bool keep_icrc;                 /* when the rule changes the frame, the ICRC keeps its old value
+                                     */
 
     uint32_t conn;   /* connection number from 1; 0: any */
     uint32_t stream; /* datagram stream number from 1; 0: any */

@@ -4,17 +4,18 @@
  * received the first transmission and only its response was late. TCP names this a spurious
  * retransmission timeout (RFC 5682).
  *
- * A retransmission is first counted as a timeout. It is watched until the capture shows that an
- * earlier transmission was answered after it:
+ * A go-back is first counted as caused by a timeout. It is then watched: it was spurious if the
+ * capture shows, after its start, a response to an earlier transmission. There are five signs:
  *
  *   1. A responder sends at most one response for each transmission. So if more responses than
  *      retransmissions are captured since the go-back began, one of them answers an earlier
  *      transmission.
  *   2. A go-back of SENDs and WRITEs gets one group of equal ACKs, however many packets it has. A
- *      second group, more than half the requester's wait later, shows the same.
- *   3. If the responder acknowledged an earlier packet of the go-back first, it had not accepted
- *      the last one yet. If it accepts it from the go-back, it acknowledges it once. More ACKs of
- *      the last packet answer duplicates: it had accepted an earlier transmission.
+ *      second group, more than half the requester's wait later, answers an earlier transmission.
+ *   3. An ACK of an earlier packet of the go-back shows that the responder had not accepted the
+ *      last packet at that time. If the responder then accepts the retransmission of the last
+ *      packet, it sends one ACK for this packet. More ACKs for the last packet answer duplicates,
+ *      so the responder had accepted an earlier transmission.
  *   4. A response cannot answer the go-back if the time between them is less than half the shortest
  *      round trip.
  *   5. The responder or the path was slow: the first response after a go-back of many packets was

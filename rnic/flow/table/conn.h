@@ -83,8 +83,8 @@ void roce_rsp_note_nak(const struct roce_ctx *ctx, struct roce_rsp *rsp);
  * obeyed yet. */
 bool roce_rsp_nak_is_open(const struct roce_rsp *rsp, uint32_t psn);
 
-/* The requester obeys the sequence NAK with PSN `psn`, and so ignores the NAKs before it. It will
- * also obey the later ones. */
+/* Records that the requester obeys the sequence NAK with PSN `psn`. So it ignores the NAKs before
+ * this NAK, and is expected to obey the later ones. */
 void roce_rsp_obey_nak(struct roce_rsp *rsp, uint32_t psn);
 
 /* Forgets all sequence NAKs that the requester has not obeyed yet, except the latest one. */

@@ -33,8 +33,9 @@ static bool ports_prove(const struct roce_endpoint *side, const struct roce_endp
            side->sport == roce_linux_sport(roce_peer(side)->qpn, roce_peer(cand)->qpn);
 }
 
-/* Returns the pairing by source ports that match the QPNs. If several candidates (`mates`) use the
- * same port, the match may be a coincidence, so the pairing is a guess. */
+/* Returns the kind of pairing for two directions whose source ports match the QPNs. If several
+ * candidates (`mates`) use the same port, the match may be a coincidence, so the pairing is a
+ * guess. */
 static enum roce_pairing by_ports(unsigned mates)
 {
     return mates > 1 ? ROCE_PAIRED_BY_PORT : ROCE_PAIRED_BY_PORTS;
@@ -163,8 +164,8 @@ void roce_pair_check_response(struct roce_ctx *ctx)
 static void join_pair(struct roce_ctx *ctx, struct roce_endpoint *cand, enum roce_pairing by)
 {
     struct roce_conn *mine = ctx->conn, *its = cand->conn;
-    /* The pairing is late if one of the directions sent requests before. A captured response shows
-     * that, because its request was sent before. */
+    /* true: one of the two directions sent requests before the pairing. A response in the other
+     * direction shows this. */
     bool late = ctx->sender->counts.responses || cand->counts.responses;
 
     if (mine->conn_index < its->conn_index) {
@@ -289,9 +290,10 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
                                                        * directions are not paired yet */
 }
 
-/* Returns whether a packet belongs to another connection than ctx->conn. It does if its source port
- * is not the one that proved the pairing, and its PSN does not continue the connection. If a device
- * only uses several paths, its port changes, but the PSN continues. */
+/* Returns whether a packet belongs to another connection than ctx->conn. The signs are that the
+ * source port of the packet is not the one that proved the pairing, and that its PSN does not
+ * continue the connection. If a device only uses several paths, its port changes, but the PSN
+ * continues. */
 static bool is_foreign(struct roce_ctx *ctx, uint16_t sport)
 {
     const struct roce_req *req = &ctx->sender->req;

@@ -23,13 +23,13 @@
 
 #include "flow/base/state.h"
 
-/* Searches the requester that sent `psn`, the PSN of the current response. ctx->sender sent the
+/* Looks for the requester that sent `psn`, the PSN of the current response. ctx->sender sent the
  * response and is not paired yet. Joins the two directions if the evidence for one requester is
  * strong enough. */
 void roce_pair_response(struct roce_ctx *ctx, uint32_t psn);
 
-/* Searches the opposite direction of the UC sender ctx->sender by its UDP source port, because UC
- * has no responses. Joins the two directions if it is found. */
+/* Looks for the opposite direction of the UC sender ctx->sender by the UDP source port, because UC
+ * has no responses. Joins the two directions if the opposite one is found. */
 void roce_pair_uc(struct roce_ctx *ctx);
 
 /* Checks that the current response fits a request of its peer. If the response fits none and the

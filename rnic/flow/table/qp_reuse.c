@@ -27,8 +27,7 @@ static bool is_nak(const struct roce_pkt *pkt)
 }
 
 /* Returns whether the unsolicited response that opened the candidate of `side` may belong to a new
- * use. It may if the earlier use had ended or was idle, or if the MSN of the response counts no new
- * message. */
+ * use: the earlier use had ended or was idle, or the MSN of the response counts no new message. */
 static bool response_may_be_of_new_use(const struct roce_endpoint *side)
 {
     const struct roce_reuse_candidate *cand = side->reuse;
@@ -87,8 +86,8 @@ static void confirm_new_use(struct roce_ctx *ctx, struct roce_endpoint *side)
         forget_use(ctx);
 }
 
-/* Returns true if only one packet since the event differs from the expected one. A fault is then
- * more probable than a new use. */
+/* Returns true if only one packet since the candidate was opened differs from the expected one. A
+ * fault is then more probable than a new use. */
 static bool is_one_fault(const struct roce_endpoint *side)
 {
     const struct roce_reuse_candidate *cand = side->reuse;

@@ -93,8 +93,8 @@ bool roce_qp_may_be_reused(const struct roce_ctx *ctx);
 bool roce_psn_may_start_use(const struct roce_ctx *ctx, uint32_t psn);
 
 /* Returns whether the current request `now` probably differs from `e`, an earlier request with the
- * same PSN, because the QP was reused. It does after an idle time or a fatal NAK, and if the
- * requester begins at its first PSN again although `e` was acknowledged (`acked`). */
+ * same PSN, because the QP was reused. The signs are an idle time, a fatal NAK, or a requester that
+ * begins at its first PSN again although `e` was acknowledged (`acked`). */
 bool roce_request_shows_reuse(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                               const struct roce_sent_packet *now, bool acked);
 

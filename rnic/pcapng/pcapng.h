@@ -96,8 +96,8 @@ uint32_t pcapng_process(bool big, const uint8_t *block, uint32_t len, uint32_t o
 /* Application in the section header of recordings of the software RNIC (rnic-run -w). */
 #define PCAPNG_RNIC "RoCEdrill software RNIC"
 
-/* Start of the comment in the section header of such a recording if rnic-run --impair dropped
- * packets. Their number and the rules follow. */
+/* Start of the comment in the section header of a recording whose packets rnic-run --impair dropped
+ * in part. The number of dropped packets and the rules follow. */
 #define PCAPNG_RNIC_DROPPED "rnic-run dropped "
 
 /* Returns whether a section header names this application as its writer. */
@@ -108,7 +108,8 @@ bool pcapng_is_written_by(bool big, const uint8_t *block, uint32_t len, const ch
  * comment. */
 size_t pcapng_section_comment(bool big, const uint8_t *block, uint32_t len, char *text, size_t cap);
 
-/* Does the same with the description of an interface block. */
+/* Copies the description of an interface block to `text`, as pcapng_section_comment() copies a
+ * comment. */
 size_t pcapng_iface_description(bool big, const uint8_t *block, uint32_t len, char *text,
                                 size_t cap);
 
@@ -134,18 +135,19 @@ struct pcapng_frame {
     enum pcapng_direction direction;
     const uint8_t *data;
     uint32_t cap_len, wire_len;
-    uint32_t process;           /* id of the process that sent or received it (option
+    uint32_t process;           /* id of the process that sent or received the packet (option
                                  * epb_processid_threadid); 0: unknown */
     const char *const *comment; /* comments of the packet, UTF-8 */
     size_t comment_cnt;
 };
 
-/* Each function writes one block to `buf`. It returns the length of the block, or 0 if that exceeds
- * `cap`. The section header has no section length. Interfaces have time stamps in nanoseconds;
- * `name` and `description` may be NULL. */
+/* Each function writes one block to `buf`. It returns the length of the block, or 0 if the length
+ * exceeds `cap`. The section header has no section length. Interfaces have time stamps in
+ * nanoseconds; `name` and `description` may be NULL. */
 size_t pcapng_section(uint8_t *buf, size_t cap, const char *application);
 
-/* Does the same, with a comment of at most PCAPNG_COMMENT_MAX bytes; NULL: without a comment. */
+/* Writes a section header like pcapng_section(), with `comment` of at most PCAPNG_COMMENT_MAX
+ * bytes, or without a comment if it is NULL. */
 size_t pcapng_section_with(uint8_t *buf, size_t cap, const char *application, const char *comment);
 size_t pcapng_interface(uint8_t *buf, size_t cap, const char *name, const char *description,
                         uint32_t linktype, uint32_t snaplen);

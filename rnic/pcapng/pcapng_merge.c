@@ -17,7 +17,8 @@
 struct stream {
     uint8_t *part; /* start of a block whose end was not fed yet */
     size_t part_len, part_cap;
-    uint64_t mark; /* time of the latest mark; UINT64_MAX: the process is sending no frame */
+    uint64_t mark; /* time in the latest mark (pcapng_mark()), ns; UINT64_MAX: the process is
+                    * sending no frame */
     uint32_t iface[STREAM_IFACES];
     unsigned iface_cnt;
     bool ended;

@@ -16,7 +16,7 @@
  * frame before the process reads and records it. So a received frame may come late, when later
  * frames have already been passed on.
  *
- * Errors: -EINVAL for a stream that is not such a recording, -ENOMEM.
+ * Errors: -EINVAL for a stream that is not a recording of record.h, and -ENOMEM.
  */
 #ifndef RNIC_PCAPNG_PCAPNG_MERGE_H
 #define RNIC_PCAPNG_PCAPNG_MERGE_H
@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 /* Writes a mark (block type 0x80000001, defined by this project) to `buf`. Returns its length, or 0
- * if that exceeds `cap`. Frames sent after the mark have a time stamp of at least `time`.
+ * if the length exceeds `cap`. Frames sent after the mark have a time stamp of at least `time`.
  * UINT64_MAX means that no frame is being sent. */
 size_t pcapng_mark(uint8_t *buf, size_t cap, uint64_t time);
 

@@ -26,8 +26,8 @@ uint64_t roce_rnr_ns(uint8_t code);
 /* Returns the number of credits of code 0..31; ROCE_CREDITS_UNLIMITED for 31. */
 uint32_t roce_credits(uint8_t code);
 
-/* Returns the largest credit code that grants at most `free_wqes` credits; never 31, which grants
- * no number of credits. */
+/* Returns the largest credit code that grants at most `free_wqes` credits; never 31, which means
+ * that the credits are not valid. */
 uint8_t roce_credit_code(uint32_t free_wqes);
 
 /* Kind of an AETH syndrome: bits 6:5, if bit 7 is 0. Otherwise the syndrome is reserved. */

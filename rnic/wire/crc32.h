@@ -28,9 +28,9 @@ uint32_t roce_crc32_copy(uint32_t crc, uint8_t *to, const uint8_t *from, size_t 
 
 #define ROCE_CRC_ONES 64 /* maximum number of bytes that roce_crc32_ones() can mask */
 
-/* Continues *crc over the `len` bytes at `p`; the first ROCE_CRC_ONES bytes are ORed with `ones`
- * before. Returns true. Returns false and does nothing if the processor cannot do this in one pass,
- * or if `len` is 0 or not a multiple of 4. */
+/* Continues *crc over the `len` bytes at `p`, of which the first ROCE_CRC_ONES are ORed with
+ * `ones`. The bytes at `p` do not change. Returns true. Returns false and does nothing if the
+ * processor cannot do this in one pass, or if `len` is 0 or not a multiple of 4. */
 bool roce_crc32_ones(uint32_t *crc, const uint8_t *p, size_t len,
                      const uint8_t ones[ROCE_CRC_ONES]);
 

@@ -13,8 +13,8 @@
 #include <stdint.h>
 #include "wire/hdr.h"
 
-/* Transport service: the top three bits of the opcode (IBTA ch. 9; the CNP of Annex A17 has 100).
- */
+/* Transport service: the top three bits of the opcode (IBTA ch. 9; the CNP of Annex A17 has the
+ * value 100 in binary). */
 enum roce_svc {
     ROCE_SVC_RC = 0,
     ROCE_SVC_UC = 1,

@@ -90,8 +90,8 @@ static void parse_payload(struct roce_walk *walk)
         roce_walk_defect(walk, ROCE_DEFECT_PAYLOAD);
 }
 
-/* Parses the headers of the opcode. If all of them are captured, no length is checked for each
- * header. */
+/* Parses the headers of the opcode. If all of them are captured, the length is checked only once,
+ * not for each header. */
 static void parse_exts(struct roce_walk *walk, size_t bth_off)
 {
     struct roce_pkt *pkt = walk->pkt;

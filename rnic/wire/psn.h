@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* PSN: packet sequence number, 24 bits. It is a struct, so that a comparison of two PSNs with "<"
- * does not compile. Arithmetic is modulo 2^24. Of two PSNs, the later one is found by the shorter
- * distance, as in Linux rxe (psn_compare) and hfi1 (delta_psn). */
+ * does not compile. Arithmetic is modulo 2^24. PSN A is later than PSN B if A is 1 to 2^23 - 1
+ * after B, as in Linux rxe (psn_compare) and hfi1 (delta_psn). */
 #ifndef ROCE_PSN_H
 #define ROCE_PSN_H
 

@@ -12,7 +12,8 @@
 #define READ_UNIT 256u
 /* maximum number of units of READ_UNIT bytes recorded for one READ: 8 MiB of data */
 #define READ_UNITS 32768u
-#define READ_PAGE  1024u /* number of units for which one page of frame_extra.read_page has bits */
+/* number of bits in one page of frame_extra.read_page, one for each unit of READ_UNIT bytes */
+#define READ_PAGE 1024u
 
 /* Index entry of a frame. */
 struct frame_entry {
@@ -31,8 +32,8 @@ struct frame_extra {
     /* If this frame begins a go-back after a spurious timeout: frame number of the response that
      * shows that the timeout was spurious. */
     uint32_t spurious_in;
-    /* Frame number of the retransmission whose payload, equal to that of this frame, was placed in
-     * the message. */
+    /* Frame number of the retransmission whose payload reassembly uses in place of the payload of
+     * this frame; 0 if none. */
     uint32_t placed_in;
     /* Only in the entry of a message's first READ response: the received data of the READ.
      * read_next: number of bytes received in order from the start. */
@@ -297,7 +298,7 @@ static uint32_t count_msn_step(struct roce_stream_info *stream, const struct roc
         knew = false;
     }
     step = (in->pkt->aeth.msn - stream->msn[r->side]) & ROCE_PSN_MASK;
-    /* This AETH is older than the previous one, so the MSN did not increase. */
+    /* A step of more than 2^23 is a decrease: this AETH is older than the previous one. */
     if (knew && step > ROCE_PSN_MASK / 2)
         return 0;
     stream->msn[r->side] = in->pkt->aeth.msn;
@@ -305,8 +306,8 @@ static uint32_t count_msn_step(struct roce_stream_info *stream, const struct roc
     return knew ? step : 0;
 }
 
-/* If the stream of `r` was merged into another stream, sets `r` to that other stream and to its
- * side in it. Returns the QPN of the endpoint that sent the packet of `r`. */
+/* If the stream of `r` was merged into another stream, sets the stream and the side in `r` to those
+ * in the other stream. Returns the QPN of the endpoint that sent the packet of `r`. */
 static uint32_t resolve_stream(struct roce_flow_result *r)
 {
     uint32_t final = roce_flow_conn_index(store.flow, r->conn_index);
@@ -346,7 +347,7 @@ static bool is_response_repeated(const struct roce_flow_in *in, const struct roc
     bool first = r->msg_first_frame == in->frame, seen;
     struct frame_extra *extra;
 
-    /* The READ has only one response, so that no other response can contain the same data. */
+    /* For a READ with a single response, no other response can contain the same data. */
     if (first && at == 0 && roce_opcode_ends(in->pkt->op))
         return false;
     extra = first ? add_extra(in->frame) : find_extra(r->msg_first_frame);
@@ -365,8 +366,9 @@ static bool is_response_repeated(const struct roce_flow_in *in, const struct roc
     return seen;
 }
 
-/* Decides whether the payload of a packet is a duplicate. Returns for which purposes it must be
- * skipped, as bits of enum roce_note. */
+/* Decides whether the payload of a packet is a duplicate. Returns ROCE_NOTE_SKIP_PAYLOAD if Follow
+ * Stream and the upper-layer dissectors must skip it, and ROCE_NOTE_SKIP_REASSEMBLY if reassembly
+ * must skip it. */
 static uint32_t classify_payload(const struct roce_flow_in *in, const struct roce_flow_result *r)
 {
     const uint32_t all = ROCE_NOTE_SKIP_PAYLOAD | ROCE_NOTE_SKIP_REASSEMBLY;
@@ -376,8 +378,9 @@ static uint32_t classify_payload(const struct roce_flow_in *in, const struct roc
         return all;
     if (in->pkt->op->kind == ROCE_KIND_READ_RESP && r->msg_first_frame)
         return is_response_repeated(in, r) ? all : 0;
-    /* rnic/flow may have no entry of the packet that this one retransmits. If the counted bytes of
-     * the message are fewer than this packet's payload, the payload was not counted before. */
+    /* A retransmission whose earlier transmission is unknown. If msg_bytes includes this payload,
+     * rnic/flow has added the packet to its message, so the payload is new. Otherwise it is the
+     * duplicate of a packet that rnic/flow no longer stores. */
     if (r->repeats_frame == 0)
         return r->flags & ROCE_AN_RETRANSMISSION && r->msg_bytes < in->pkt->payload_len ? all : 0;
     if (r->msg_first_frame == 0 || !load_record(r->repeats_frame, &first) ||
@@ -496,8 +499,9 @@ static int compare_done(const void *a, const void *b)
                                 : (x->start > y->start) - (x->start < y->start);
 }
 
-/* Sorts the operations by frame at the first call. rnic/flow reports the operations that complete
- * at the end of a connection too late for this order. */
+/* Sorts the operations by frame at the first call. They are not sorted before, because rnic/flow
+ * reports the operations that complete at the end of a connection only when it ends the connection.
+ */
 const struct roce_flow_done *roce_store_done(uint32_t frame, uint32_t *cnt)
 {
     uint32_t low = 0, high = store.done_cnt;

@@ -49,8 +49,10 @@ struct roce_frame_info {
      * first frame of the stream. */
     uint64_t delta;
     uint64_t since_first; /* time since the first frame of the stream, ns */
-    bool skip_payload;    /* the payload is a duplicate, or the receiver drops the packet */
-    bool skip_reassembly; /* an earlier frame already placed this payload in its message */
+    bool skip_payload;    /* true: Follow Stream and the upper-layer dissectors skip the payload,
+                           * because it is a duplicate or the receiver drops the packet */
+    bool skip_reassembly; /* true: reassembly skips the payload, because an earlier frame contained
+                           * the same payload */
     uint32_t msg_packets; /* number of packets of the message that ends here; 0 if unknown */
     uint32_t msn_step;    /* increase of the MSN since the previous AETH that the same side sent */
     bool src_qp_unknown;  /* the source QP was unknown when the frame was first read */
@@ -93,7 +95,8 @@ struct roce_stream_info {
     uint8_t complete;  /* bits of enum roce_completeness captured so far */
     uint8_t msn_known; /* bit N: msn[N] is valid */
     uint32_t msn[2];   /* latest MSN that each side sent */
-    /* Number of earlier uses of the QP pair at the packet from which `msn` is. */
+    /* Use of the QP pair to which the MSNs in `msn` belong (roce_flow_result.qp_use; 0 is the
+     * first). */
     uint32_t msn_epoch;
 };
 
@@ -144,10 +147,10 @@ uint32_t roce_store_stream_count(void);
  * that the message set up. Returns ROCE_NO_CONN if the frame belongs to no stream. */
 uint32_t roce_store_stream_of_frame(uint32_t frame);
 
-/* Returns true if reassembly must place the payload of this frame in its message: the offset is
- * known and no earlier frame placed the same payload. Usually this is the first transmission. It is
- * a retransmission if packets before the first transmission were lost, because its offset in the
- * message was then unknown. */
+/* Returns true if reassembly must add the payload of this frame to its message: the offset in the
+ * message is known, and no earlier frame provided the same payload. Usually true for the first
+ * transmission of a packet. If packets before it were lost, its offset was unknown, and the
+ * function returns true for a retransmission instead. */
 bool roce_store_is_first_placement(const struct roce_frame_info *frame);
 
 #endif

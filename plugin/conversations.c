@@ -12,7 +12,7 @@
 /* An out-of-order packet is inserted before at most this number of records. */
 #define REORDER_MAX 4096
 #define IS_RESPONSE 0x80000000u
-/* In follow_record_t.seq, the 7 bits above the PSN are the QP reuse index. */
+/* In follow_record_t.seq, the 7 bits above the PSN are the index of the use of the QP pair. */
 #define QP_USE_SHIFT 24
 
 /* ---- conversations and endpoints by QP ---------------------------------------------------------
@@ -210,7 +210,8 @@ static tap_packet_status add_follow_payload(void *tapdata, packet_info *pinfo,
 
     if (!tap->frame || tap->frame->skip_payload || pkt->payload_cap_len == 0)
         return TAP_PACKET_DONT_REDRAW;
-    if (info->seq[0] == 0) { /* for the first record, seq[0] is set to 1 + the side of the client */
+    if (info->seq[0] == 0) { /* first record: its sender becomes the client; seq[0] = 1 + side of
+                              * the client */
         guint32 qpn[2];
 
         get_qpns(tap, qpn);

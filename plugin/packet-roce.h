@@ -3,8 +3,8 @@
  * The RoCE dissector. Wireshark calls the two routines below through plugin.c, and then for each
  * file:
  *
- *   1. on_file_opened(): applies the preferences (prefs.h) and claims the dissector tables
- *      (handoff.h)
+ *   1. on_file_opened(): applies the preferences (prefs.h) and registers the dissectors in
+ *      Wireshark's tables (handoff.h)
  *   2. for each frame, packet-roce.c: parses the packet with rnic/wire and, on the first pass,
  *      feeds it to the analysis (analysis_store.h)
  *   3. adds the header fields (hf.h, aeth.h, cm.h, dc.h), the analysis (analysis.h) and the expert

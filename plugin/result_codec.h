@@ -14,9 +14,10 @@
 
 /* Properties of a frame that the first pass determines. */
 enum roce_note {
-    /* The payload is a duplicate, or the receiver drops the packet. */
+    /* Follow Stream and the upper-layer dissectors must skip the payload: it is a duplicate, or the
+     * receiver drops the packet. */
     ROCE_NOTE_SKIP_PAYLOAD = 1u << 0,
-    /* An earlier frame already placed this payload in its message. */
+    /* Reassembly must skip the payload, because an earlier frame contained the same payload. */
     ROCE_NOTE_SKIP_REASSEMBLY = 1u << 1,
     /* The source QP was unknown when the frame was first read. */
     ROCE_NOTE_SRC_QP_UNKNOWN = 1u << 2,

@@ -133,7 +133,7 @@ void roce_stat_text(struct roce_stat_table *stat, const char *text)
         return;
     if (stat->others && stat->at == 0)
         text = "others";
-    /* No single text is right for all keys of the row "others". */
+    /* In the row "others", text cells are empty, because the row stands for many keys. */
     else if (stat->others && !column->right)
         text = "";
     snprintf(stat->cell, cell_len(column), "%*s", column->right && *text ? column->width : 0, text);

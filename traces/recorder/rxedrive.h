@@ -5,8 +5,8 @@
  * The same program runs with the same arguments on both sides. "left" is the requester of a step
  * unless the step has from=right. Both sides execute the whole list. After each step they
  * synchronize over a TCP connection on a network that is not recorded. So a step starts only after
- * both sides have finished the previous one. Each side also computes the expected bytes of the
- * other's memory.
+ * both sides have finished the previous one. Each side also computes the bytes that the memory of
+ * the other side should contain.
  */
 #ifndef RXEDRIVE_H
 #define RXEDRIVE_H

@@ -234,7 +234,8 @@ static void join_group(struct rig *rig, const union ibv_gid *group)
         fatal("cannot attach the QP to %s: %s", rig->opt.group, strerror(failed));
 }
 
-/* Creates the address handle with which left sends to the group, or right to left. */
+/* Creates the address handle for datagrams: to the group (on the left side, if there is a group),
+ * or to the other side. */
 static void open_ah(struct rig *rig)
 {
     union ibv_gid to = rig->peer.gid, group;

@@ -10,7 +10,8 @@
 
 #include "ws_compat.h"
 
-/* Called for each packet that the plugin dissects. */
+/* Warns of fields of the built-in dissector that a filter, column or colour names. Must be called
+ * for each packet that the plugin dissects. */
 void roce_filter_hint(const packet_info *pinfo);
 
 #endif

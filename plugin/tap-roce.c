@@ -230,7 +230,8 @@ static void on_menu(ext_menubar_gui_type gui _U_, gpointer window _U_, gpointer 
         start_requested_stats();
 }
 
-/* Called by Wireshark when a window of a table opens or its filter changes. */
+/* Makes a table empty. Called by Wireshark when a window of the table opens or its filter changes.
+ */
 static void on_window_init(stat_tap_table_ui *ui)
 {
     struct roce_stat_table *stat = NULL;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Writes a text that is too long: its beginning and its end, without the middle. */
+/* Writes a text that is longer than error->text: its beginning, "..." and its end. */
 static void shorten_text(struct error *error, size_t len, const char *format, va_list args)
 {
     static const char gap[] = "...";

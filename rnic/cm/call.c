@@ -18,7 +18,8 @@ static void copy_private(uint8_t *to, size_t room, const void *from, size_t len)
 
 /* ---- listening for a service ----------------------------------------------------------------- */
 
-/* Returns whether two listeners of one service listen at the same GID or GIDs. */
+/* Returns whether two listeners of one service conflict: both listen at the same single GID, or
+ * both listen at all GIDs of one IP version. */
 static bool overlap(const struct rnic_cm_id *a, const struct rnic_cm_id *b)
 {
     if (a->at_gid || b->at_gid)
@@ -258,9 +259,8 @@ int rnic_cm_sidr_reply(struct rnic_cm_id *id, const struct roce_cm_sidr_rep *rep
 
 /* ---- deleting an id -------------------------------------------------------------------------- */
 
-/* Discards the events of `id`. But if `id` is a listener and one of the events is a request that
- * the program has not fetched, returns the id of this request, which the caller must delete.
- * Returns NULL if there is no such event. */
+/* Discards the events of `id`. If one of them is a request to the listener `id` that the program
+ * has not fetched, returns the id of this request, which the caller must delete; otherwise NULL. */
 static struct rnic_cm_id *discard_events(struct rnic_cm_id *id)
 {
     struct rnic_cm *cm = id->cm;

@@ -7,7 +7,8 @@
 
 #include "cm/cm.h"
 
-/* Port space, ports and addresses of a request. Addresses are GIDs (IPv4 as ::ffff:a.b.c.d). */
+/* Port space, ports and addresses of a connection request (REQ or SIDR_REQ). Addresses are GIDs
+ * (IPv4 as ::ffff:a.b.c.d). */
 struct rnic_cm_ip {
     enum roce_cm_port_space space;
     uint16_t sport, dport;

@@ -49,7 +49,7 @@ static inline bool qp_is_unchanged(const struct roce_ctx *ctx, const struct roce
            (!peer->any || roce_pkeys_match(peer->pkey, side->pkey)) && digest->ecn != ECN_CE &&
            !pkt->bth.fecn && !pkt->bth.becn &&
            /* After an idle time of this length, the full path is necessary: roce_pair_has_ended()
-            * searches a newer connection of the QPN. */
+            * looks for a newer connection of the QPN. */
            roce_since(req->last_time, ctx->time) < ROCE_IDLE_REUSE_NS &&
            /* After a silence, the full path is necessary: roce_request() counts silences. */
            ctx->silent_ns < ROCE_SILENCE_NS;

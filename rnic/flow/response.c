@@ -330,9 +330,9 @@ void roce_acknowledged(struct roce_ctx *ctx, struct roce_req *req, const struct 
     ack_to(ctx, req, next);
 }
 
-/* Returns whether the latest go-back passed the PSN of `e`, and no packet with this PSN was
- * captured since it began. The responder then misses the retransmission of `e`, not the captured
- * packet. `e` may be NULL. */
+/* Returns whether the latest go-back passed the PSN of `e`, but no packet with this PSN was
+ * captured since it began. A NAK for this PSN then means that the retransmission of `e` was lost,
+ * not the captured packet. `e` may be NULL. */
 static bool is_skipped(const struct roce_req *req, const struct roce_sent_packet *e)
 {
     const struct roce_retransmission *retx = &req->retx;

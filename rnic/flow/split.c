@@ -188,8 +188,8 @@ static void merge_uses(struct roce_flow *to, struct roce_flow *from)
     to->newest = last;
 }
 
-/* Moves the lists of unpaired directions. A list belongs to one group of hosts, and only one part
- * judges that group. */
+/* Moves the lists of unpaired directions from `from` to `to`. A list belongs to one group of hosts,
+ * and only one part judges that group. */
 static void merge_pairs(struct roce_flow *to, const struct roce_flow *from)
 {
     for (unsigned i = 0; i < ROCE_PAIR_BUCKETS; i++) {

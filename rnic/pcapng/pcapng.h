@@ -93,7 +93,8 @@ int pcapng_read_packet(struct pcapng_packet *out, bool big, const uint8_t *block
  * of its block, or 0 if the options do not contain the process id. */
 uint32_t pcapng_process(bool big, const uint8_t *block, uint32_t len, uint32_t options_off);
 
-/* Application in the section header of recordings of the software RNIC (rnic-run -w). */
+/* Name of the application in the section header of recordings of the software RNIC (rnic-run -w).
+ */
 #define PCAPNG_RNIC "RoCEdrill software RNIC"
 
 /* Start of the comment in the section header of a recording whose packets rnic-run --impair dropped

@@ -15,7 +15,7 @@
 #define STREAM_IFACES 8u
 
 struct stream {
-    uint8_t *part; /* start of a block whose end was not fed yet */
+    uint8_t *part; /* first bytes of a block whose other bytes were not fed yet */
     size_t part_len, part_cap;
     uint64_t mark; /* time in the latest mark (pcapng_mark()), ns; UINT64_MAX: the process is
                     * sending no frame */
@@ -197,7 +197,7 @@ static int add_block(struct pcapng_merge *merge, struct stream *s, const uint8_t
     }
 }
 
-/* Adds the complete blocks at `data`. Sets *used to their total length. */
+/* Adds the complete blocks at `data` to the merge. Sets *used to their total length. */
 static int add_blocks(struct pcapng_merge *merge, struct stream *s, const uint8_t *data, size_t len,
                       size_t *used)
 {

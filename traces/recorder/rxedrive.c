@@ -270,8 +270,8 @@ static enum ibv_wr_opcode wr_opcode(const struct step *step)
 }
 
 /*
- * Posts with the extended interface (ibv_wr_*), because it has more kinds of requests, and because
- * on rxe it sends an unaligned atomic to the peer.
+ * Posts a request with the extended interface (ibv_wr_*), because this interface has more kinds of
+ * requests, and because with it rxe sends even an unaligned atomic to the peer.
  */
 static int post_extended(struct rig *rig, const struct step *step, struct posted *p, uint64_t wr_id)
 {

@@ -63,7 +63,8 @@ static void take_sample(struct roce_packet_digest *digest, const struct roce_pkt
         h = h * 31 + pkt->ieth.rkey;
     if (roce_pkt_has(pkt, ROCE_HDR_ATOMICETH))
         h = h * 31 + pkt->atomiceth.swap_add;
-    if (pkt->op->kind == ROCE_KIND_CMP_SWAP) /* in a Fetch & Add, rxe sends old memory */
+    if (pkt->op->kind == ROCE_KIND_CMP_SWAP) /* Fetch & Add does not use the field `compare`, and
+                                              * rxe leaves old memory contents in it */
         h = h * 31 + pkt->atomiceth.compare;
     digest->sampled = len > 0 && pkt->payload_cap_len == len;
     if (digest->sampled && len > 8) { /* for up to 8 bytes, w[0] and w[1] would overlap, and could
@@ -78,7 +79,8 @@ static void take_sample(struct roce_packet_digest *digest, const struct roce_pkt
 }
 
 /* Returns true if no check of checks/check_format.c would report the packet, so that the caller can
- * skip these checks. tests/flow/cases_format.c tests that the two agree. */
+ * skip these checks. tests/flow/cases_format.c tests that this function agrees with these checks.
+ */
 static bool form_is_ok(const struct roce_pkt *pkt, const uint8_t dst[16])
 {
     const struct roce_opcode *op = pkt->op;

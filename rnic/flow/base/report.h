@@ -15,8 +15,8 @@ struct roce_report {
     uint32_t other;
     enum roce_value value;
     enum roce_relation rel;
-    const char *condition; /* condition of the finding in known_deviations.def, for example "send",
-                            * or NULL */
+    const char *condition; /* name of a special case, for example "send", which known_deviations.def
+                            * uses to select a known deviation; or NULL */
     bool weak;             /* the capture does not prove the violation: the severity ERROR becomes
                             * WARN */
 };

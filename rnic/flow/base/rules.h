@@ -21,9 +21,9 @@ enum roce_severity {
 enum roce_judge {
     ROCE_JUDGE_FLOW, /* judged by this library, from the packets */
     ROCE_JUDGE_WIRE, /* judged by the packet codec and its tests */
-    ROCE_JUDGE_RNIC, /* tests of an RNIC judge the rule, because it depends on the RNIC's
-                      * configuration or forbids to send packets */
-    ROCE_JUDGE_API,  /* tests of the verbs API judge the rule: completions, events, return values */
+    ROCE_JUDGE_RNIC, /* judged by tests of an RNIC, because the rule depends on the RNIC's
+                      * configuration, or demands that the RNIC sends nothing */
+    ROCE_JUDGE_API,  /* judged by tests of the verbs API: completions, events, return values */
     ROCE_JUDGE_CNT
 };
 

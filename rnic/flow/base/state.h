@@ -177,8 +177,8 @@ struct roce_rsp {
      * element is the distance in PSNs from the earlier NAK to the latest one (nak_psn); 0: unused
      * element */
     uint8_t nak_back[ROCE_NAKS_BACK];
-    bool nak_second : 1; /* the requester obeyed one of the NAKs before the latest one, and will
-                          * also obey the others and the latest one */
+    bool nak_second : 1; /* the requester went back for one of the NAKs before the latest one, and
+                          * is expected to go back for the others and the latest one, too */
     bool rnr_sure : 1; /* the responder has answered every transmission of rnr_psn with one RNR NAK
                         */
     bool nak_late : 1; /* the latest sequence NAK is counted in naks_for_late */
@@ -257,7 +257,9 @@ struct roce_watch_point {
     uint64_t latest;    /* time of the latest response, ns */
 };
 
-#define ROCE_WATCHES 8u /* a requester retransmits a request at most seven times */
+/* maximum number of go-backs watched for each requester: a request is retransmitted at most seven
+ * times */
+#define ROCE_WATCHES 8u
 
 /* A go-back after a timeout, until a response shows that the timeout was spurious. */
 struct roce_timeout_watch {
@@ -287,9 +289,10 @@ struct roce_watches {
 /* Go-backs whose first packet had been acknowledged before the timeout: see late_ack.h. */
 struct roce_late_acks {
     struct roce_late_ack {
-        uint32_t frame;      /* first frame of the latest of these go-backs */
-        uint64_t sent, time; /* time of the request, and of this frame, ns */
-        uint64_t wait;       /* time for which the requester had sent nothing, ns */
+        uint32_t frame;      /* first frame of the latest go-back */
+        uint64_t sent, time; /* time of the request that `frame` retransmits, and time of `frame`,
+                              * ns */
+        uint64_t wait;       /* time for which the requester sent nothing before `frame`, ns */
         /* packets, bytes: values of the counters of retransmissions by timeout when the latest of
          * these go-backs began. stalled_ns, waited_ns: times that this go-back added to these
          * counters */

@@ -75,9 +75,8 @@ static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
                                                             : NULL);
 }
 
-/* Records that the current READ response came after the response to a later request. If the
- * requester accepts such responses, they are not a violation. roce_check_reads_end() decides that.
- */
+/* Records that the current READ response came after the response to a later request. This is no
+ * violation if the requester accepts such responses, which roce_check_reads_end() decides. */
 static void note_late_read(struct roce_ctx *ctx, const struct roce_req *req)
 {
     struct roce_late_read *late = &roce_cold(ctx->flow, ctx->sender)->late_read;

@@ -28,8 +28,8 @@ const struct roce_read_gap *roce_read_gap_at(const struct roce_endpoint *respond
     return NULL;
 }
 
-/* Records that responses with PSNs from `from` to `to` - 1 may be missing, without a struct
- * roce_read_gap. */
+/* Records that responses with PSNs from `from` to `to` - 1 may be missing. Extends the range
+ * read_old to read_old_end, and uses no struct roce_read_gap. */
 static void add_old(struct roce_cold_counters *cold, uint32_t from, uint32_t to)
 {
     if (cold->read_old == cold->read_old_end || roce_diff(from, cold->read_old_end) > ROCE_PSN_JUMP)
@@ -108,8 +108,8 @@ static uint32_t count_read_psns(struct roce_req *req, uint32_t from, uint32_t to
 }
 
 /* Records that the PSNs from `from` to `to` - 1 are missing. PSNs after the highest captured one
- * become a separate gap, because they were never captured. `passed` is the member of struct
- * roce_read_gap. */
+ * become a separate gap, because they were never captured. `passed` is stored in the member of this
+ * name of struct roce_read_gap. */
 static void add_missing(struct roce_ctx *ctx, uint32_t from, uint32_t to, bool passed)
 {
     struct roce_cold_counters *cold = roce_cold(ctx->flow, ctx->sender);

@@ -27,7 +27,8 @@
 /* A requester did not receive a NAK if it sends new requests for this many times its usual reaction
  * time after the NAK. */
 #define STILL_SENDING 8u
-/* A wait that is this many times the usual reaction to a NAK is far longer than the reaction. */
+/* A wait of at least this many times the longest reaction time to a NAK so far is no reaction to a
+ * NAK. */
 #define SLOW_REACTION 4u
 
 /* Returns how long ago the previous packet of the requester or of its responder was captured, ns:
@@ -56,7 +57,7 @@ static uint64_t shown_timeout(const struct roce_ctx *ctx)
     return timeout - timeout / 4;
 }
 
-/* Counts that the requester retransmitted `ns` after the sequence NAK that it obeyed. */
+/* Counts a retransmission that began `ns` after the sequence NAK that caused it. */
 static void count_reaction(struct roce_cold_counters *sum, uint64_t ns)
 {
     unsigned i = 0;
@@ -228,8 +229,9 @@ static bool is_early_timeout(const struct roce_ctx *ctx, const struct roce_sent_
         return true;
     if (roce_timeout_of(ctx->sender) == ROCE_NEVER_NS || idle < ROCE_MIN_TIMEOUT_NS || !e)
         return false;
-    /* If the requester sent no later request, the responder cannot have sent a sequence NAK. A NAK
-     * that the capture lacks usually has a later PSN than the captured responses. */
+    /* A NAK that the capture lacks may be the cause, except in two cases. If `e` is the newest
+     * request, the responder cannot have detected a gap. If PSN `psn` is not later than the
+     * captured responses, a missing NAK is improbable. */
     return again || roce_sent_end(e) == req->nxt ||
            (!lost && (req->una_known ? roce_diff(psn, req->una) <= 0 : !peer->rsp.started));
 }
@@ -289,8 +291,8 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
         *trigger = rsp->nak_frame;
         return ROCE_CAUSE_SEQ_NAK;
     }
-    /* Captured ACKs since the latest transmission did not reach the requester in time, so its timer
-     * expired. */
+    /* Captured ACKs cover `e`, but did not reach the requester in time. So its timer ran from the
+     * latest transmission of `e`. */
     if (!missing && req->pending_cause == ROCE_CAUSE_NONE && roce_late_ack_covers(ctx, e, psn))
         idle = roce_since(e->time, ctx->time);
     if (idle >= (missing ? shown_timeout(ctx) : slow))

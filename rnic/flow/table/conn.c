@@ -421,8 +421,8 @@ void roce_rsp_obey_nak(struct roce_rsp *rsp, uint32_t psn)
     rsp->nak = false;
 }
 
-/* Keeps the sequence NAKs that the requester has not obeyed, because a new NAK was captured whose
- * PSN is `back` later than that of the latest one. */
+/* Called for a new sequence NAK, whose PSN is `back` after that of the latest one. Stores the NAKs
+ * that the requester has not obeyed in nak_back, as distances from the new NAK. */
 static void add_open_nak(struct roce_rsp *rsp, int32_t back)
 {
     if (back <= 0 || back > UINT8_MAX) {

@@ -47,12 +47,13 @@ void roce_reuse_on_low_msn(struct roce_ctx *ctx, struct roce_endpoint *side, uin
  * PSNs, or, if `guess` is true, at least `psn_cnt`. */
 void roce_reuse_on_request(struct roce_ctx *ctx, uint32_t psn, uint32_t psn_cnt, bool guess);
 
-/* Compares the current request `now` with `e`, an earlier request with the same PSN. */
+/* Compares the current request `now` with `e`, an earlier request with the same PSN. Opens a
+ * candidate if they differ. Counts the result for the open candidate. */
 void roce_reuse_compare(struct roce_ctx *ctx, const struct roce_sent_packet *e,
                         const struct roce_sent_packet *now);
 
-/* Opens a candidate if the QP may have been reused, because the opcode of the current request does
- * not fit its neighbours in PSN order. */
+/* If the sender has an open candidate, counts that the current request differs from the earlier
+ * request with the same PSN, or that its opcode does not fit its neighbours in PSN order. */
 void roce_reuse_on_mismatch(struct roce_ctx *ctx);
 
 /* Handles a response with an AETH to a request of `side`. The MSN may confirm or refute the open

@@ -36,7 +36,7 @@ void roce_read_psn_count_confirm(const struct roce_ctx *ctx, struct roce_req *re
         req->psn_cnt_guess = false;
 }
 
-/* Subtracts `cnt` PSNs of a READ that were counted as missing. */
+/* Subtracts `cnt` PSNs of a READ from missing_psns of its sender, because they are not missing. */
 static void uncount_missing(struct roce_endpoint *side, uint32_t cnt)
 {
     struct roce_cold_counters *cold = side->counts.cold;

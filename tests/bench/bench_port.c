@@ -437,10 +437,12 @@ static void account(const char *iface, bool client, int fd, const struct conf *c
     /* The device's own time for a packet: the time with the live port minus the time of
      * WAY_MMSG. This is an estimate, because both sides work at the same time. */
     own = 1e9 / live > ns[WAY_MMSG] ? 1e9 / live - ns[WAY_MMSG] : 0;
-    printf("account of %u bytes: the live port takes %.0f ns a packet (%.0f MB/s) on the slower "
-           "side;\n"
-           "     the way to the other process as it is (%s): %.0f ns; the device adds %.0f ns\n",
-           conf->size, 1e9 / live, live * conf->size / 1e6, way_names[WAY_MMSG], ns[WAY_MMSG], own);
+    printf(
+        "cost of a packet of %u bytes: the live port takes %.0f ns (%.0f MB/s) on the slower "
+        "side;\n"
+        "     sending it to the other process without a device (%s): %.0f ns; the device adds %.0f "
+        "ns\n",
+        conf->size, 1e9 / live, live * conf->size / 1e6, way_names[WAY_MMSG], ns[WAY_MMSG], own);
     for (unsigned way = 0; way < WAY_CNT; way++) {
         double all = own + ns[way];
 

@@ -349,7 +349,7 @@ static void run_shm(struct capture *capture)
     }
     leave(&peer);
     rnic_port_close(peer.port);
-    printf("%u frames and acts, %u frames received\n", capture->cnt, peer.got);
+    printf("%u frames and actions sent, %u frames received\n", capture->cnt, peer.got);
 }
 
 int main(int argc, char **argv)

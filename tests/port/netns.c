@@ -37,7 +37,7 @@ bool netns_enter(void)
         }
         if (!put("/proc/self/setgroups", "deny", 0) || !put("/proc/self/uid_map", "0 %u 1", uid) ||
             !put("/proc/self/gid_map", "0 %u 1", gid)) {
-            fprintf(stderr, "no user namespace of our own: %s\n", strerror(errno));
+            fprintf(stderr, "cannot set up the user namespace: %s\n", strerror(errno));
             return false;
         }
     }

@@ -10,9 +10,10 @@
  *
  * A packet at one point equals a packet at the other point if their addresses, QP, PSN, opcode and
  * ICRC are equal. A retransmission can be equal to the first transmission, so the times decide
- * which of them match. If a packet was damaged, its ICRC field or its headers are equal. The times
- * of the packets also limit the difference between the two clocks, because in both directions a
- * packet cannot arrive before it was sent. The memory used is 60 bytes for each packet.
+ * which of them match. A damaged packet still matches if its ICRC field or all its other headers
+ * are unchanged. The times of the packets also limit the difference between the two clocks, because
+ * in both directions a packet cannot arrive before it was sent. The memory used is 60 bytes for
+ * each packet.
  */
 #ifndef REPLAY_CHECK_POINTS_TWO_POINTS_H
 #define REPLAY_CHECK_POINTS_TWO_POINTS_H

@@ -19,8 +19,9 @@ void rnic_av_resolve(struct rnic_av *av);
 /* Returns the UDP source port for a QP whose user chose none (R012, R013). */
 uint16_t rnic_av_sport(uint32_t flow, uint32_t qpn, uint32_t dest_qpn);
 
-/* Builds the envelope of all packets that are sent with this address vector (R004, R008,
- * R010-R012). The vector must be valid, and its defaults filled in by rnic_av_resolve(). */
+/* Builds the Ethernet, IP and UDP headers (the envelope) of all packets that are sent with this
+ * address vector (R004, R008, R010-R012). The vector must be valid, and its defaults filled in by
+ * rnic_av_resolve(). */
 void rnic_av_envelope(const struct rnic *rnic, const struct rnic_av *av,
                       struct roce_header_template *env);
 

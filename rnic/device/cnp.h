@@ -57,7 +57,8 @@ void rnic_cnp_marked(struct rnic_qp *qp, const struct roce_pkt *pkt, rnic_time n
 /* Processes a well-formed CNP. The QP's other traffic continues (R216). */
 void rnic_cnp_input(struct rnic *rnic, const struct roce_pkt *pkt, rnic_time now);
 
-/* Builds the next pending CNP with its envelope. Returns false if no CNP is pending. */
+/* Builds the next pending CNP with its Ethernet, IP and UDP headers. Returns false if no CNP is
+ * pending. */
 bool rnic_cnp_output(struct rnic *rnic, struct roce_pkt *pkt, rnic_time now);
 
 #endif

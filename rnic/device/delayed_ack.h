@@ -31,7 +31,7 @@ void rnic_delayed_ack_init(struct rnic_delayed_ack *delayed);
  * now delayed, false if the QP must send now. */
 bool rnic_delayed_ack_take(struct rnic_delayed_ack *delayed, struct rnic_qp *qp);
 
-/* Ends the delay if the QP now has more than an ACK to send. */
+/* Ends the delay of the QP's ACK if the QP now has more than an ACK to send. */
 void rnic_delayed_ack_update(struct rnic_qp *qp);
 
 /* Moves all QPs with a delayed ACK to the end of the list `ready`. */

@@ -99,8 +99,8 @@ int rnic_mr_rereg(struct rnic_mr *mr, unsigned flags, struct rnic_pd *pd,
     if (flags & RNIC_MR_REREG_ACCESS) {
         if (!(flags & RNIC_MR_REREG_TRANSLATION) &&
             ((attr->access ^ mr->access) & RNIC_ACCESS_ZERO_BASED))
-            return RNIC_ERR_INVALID; /* without TRANSLATION the iova of the first byte would be
-                                      * undefined */
+            return RNIC_ERR_INVALID; /* a change of ZERO_BASED needs TRANSLATION: otherwise the iova
+                                      * of the first byte would be undefined */
         whole.access = attr->access;
     }
     if (!grant_of(new_pd->rnic, &whole, &grant))

@@ -11,7 +11,8 @@
 
 struct rnic_pacer {
     struct rnic_heap heap;
-    uint32_t users; /* number of QPs with congestion control: the maximum number of waiting QPs */
+    uint32_t users; /* number of QPs with congestion control, which is the maximum number of QPs in
+                     * the heap */
 };
 
 /* Reserves memory for one more QP, so that adding a QP never allocates. Returns false if out of

@@ -102,8 +102,8 @@ static inline void rnic_qp_prefetch_responder(const struct rnic_qp *qp)
 /* Returns true if the range of QPNs in *attr is valid. */
 bool rnic_qpn_range_valid(const struct rnic_attr *attr);
 
-/* Returns true if a packet with envelope `encap` and these addresses belongs to the QP's connection
- * (R051). */
+/* Returns true if a packet with encapsulation `encap` and these addresses belongs to the QP's
+ * connection (R051). */
 bool rnic_qp_addr_fits(const struct rnic_qp *qp, enum roce_encap encap, const uint8_t src[16],
                        const uint8_t dst[16]);
 
@@ -135,8 +135,8 @@ bool rnic_qp_accepts(const struct rnic_qp *qp, const struct roce_opcode *op);
  * addresses, P_Key and service, and that the QP accepts the packet in its state. */
 void rnic_qp_input(struct rnic_qp *qp, const struct roce_pkt *pkt, rnic_time now);
 
-/* Builds the next packet of this QP with its envelope. Returns false if the QP has no packet to
- * send. */
+/* Builds the next packet of this QP with its Ethernet, IP and UDP headers. Returns false if the QP
+ * has no packet to send. */
 bool rnic_qp_output(struct rnic_qp *qp, struct roce_pkt *pkt, rnic_time now);
 
 /* Handles the expiry of the QP's timer. */

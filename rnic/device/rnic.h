@@ -170,7 +170,8 @@ bool rnic_gid_get(const struct rnic *rnic, unsigned idx, struct rnic_gid *out);
  * reference to the bytes. Never fails: unusable frames are counted and dropped. */
 void rnic_input(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_time now);
 
-/* As rnic_input(), for a frame from a sender with rnic_attr.no_icrc: does not check the ICRC. */
+/* Processes a frame whose sender has rnic_attr.no_icrc. Like rnic_input(), but does not check the
+ * ICRC. */
 void rnic_input_without_icrc(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_time now);
 
 /* Writes the next frame to `buf`. Returns its length, or 0 if there is none or if `cap` is below

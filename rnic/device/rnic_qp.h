@@ -168,7 +168,7 @@ struct rnic_av {
                          * it (R176) */
     uint8_t dgid[16];   /* destination GID, network byte order */
     uint8_t sgid_idx;   /* source GID: index into rnic_attr.gid */
-    uint8_t tclass;     /* DSCP and ECN byte (R004); ECN 11 is sent as 10 (R005) */
+    uint8_t tclass;     /* DSCP and ECN byte (R004); ECN 11 (CE) is sent as 10 (ECT(0), R005) */
     uint8_t hop_limit;  /* hop limit; 0 means 64 */
     uint32_t flow;      /* flow label, 20 bits */
     uint16_t udp_sport; /* UDP source port; 0 lets the device derive one in 0xC000..0xFFFF from both

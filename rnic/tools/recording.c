@@ -26,7 +26,7 @@ int recording_begin(const char *path, struct run_folder *folder, struct error *e
         run_folder_create(folder, name, error) == 0)
         return 0;
     /* The name must not begin like that of a scratch folder, because the next rnic-run deletes the
-     * scratch folders of a killed one. */
+     * scratch folders of a killed rnic-run. */
     snprintf(name, sizeof(name), "%s/rnic-record-XXXXXX", scratch_folder());
     return run_folder_create(folder, name, error);
 }

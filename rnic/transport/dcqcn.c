@@ -116,7 +116,7 @@ static void apply_timed_increases(struct rnic_dcqcn *dc, const struct rnic_dcqcn
 }
 
 /* Applies the updates of alpha up to `now`. A CNP that arrived after the last update raises alpha
- * in the first of them. */
+ * in the first of these updates. */
 static void update_alpha(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr, uint64_t now)
 {
     const uint64_t period = attr->dce_tcp_rtt * US;

@@ -104,7 +104,7 @@ struct rnic_requester {
     rnic_pos nxt; /* position of the next packet to send, una <= nxt <= max */
     rnic_pos max; /* position after the last packet ever sent */
 
-    /* Response packet being processed, for the steps of completer.c. */
+    /* Position and time of the response packet that the steps of completer.c are processing. */
     rnic_pos response_pos;
     uint64_t response_time;
 
@@ -149,8 +149,8 @@ void rnic_requester_flush(struct rnic_requester *req);
 void rnic_requester_resume(struct rnic_requester *req);
 
 /* Enters or leaves SQD. While draining, the requester begins no new message (R191). A local
- * operation that waited for the end of draining is executed before this returns; ops->failed() may
- * be called. */
+ * operation that waited for the end of draining is executed before this function returns;
+ * ops->failed() may be called. */
 void rnic_requester_drain(struct rnic_requester *req, bool draining);
 
 /* Returns whether the QP is draining and every message already started is complete. */

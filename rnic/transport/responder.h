@@ -42,7 +42,8 @@
 #include "transport/message.h"
 #include "transport/response_queue.h"
 
-/* Steps of a valid request in their order, then of duplicates, then of failures. */
+/* List of the steps: those of a valid request in their order, then those of duplicates, then those
+ * of failures. */
 #define RNIC_RESP_STEPS(X)                                                                         \
     X(CHECK_PSN, check_psn)                                                                        \
     X(CHECK_OP_SEQ, check_op_seq)                                                                  \

@@ -164,7 +164,8 @@ void rnic_rq_return(struct rnic_rq *rq, struct rnic_rwqe *wqe)
 void rnic_rq_clear(struct rnic_rq *rq)
 {
     for (uint32_t i = 0; i < rq->cap; i++)
-        /* Order of the stack in which the first posted WQE is the first one in memory. */
+        /* The stack of free WQEs begins with the last one, so that the first posted WQE is the
+         * first one in memory. */
         rq->free[i] = (uint16_t)(rq->cap - 1 - i);
     rq->free_cnt = rq->cap;
     rq->fifo_head = 0;

@@ -167,8 +167,8 @@ static bool meets_wildcard(const struct uc_id *id)
     return !id->port || uc_port_service_held(id->port, id->space, uc_addr_port(&id->src), NULL);
 }
 
-/* Returns whether this process has claimed the port on a device, at the address `gid` or, if it is
- * NULL, at all addresses. */
+/* Returns whether this process has claimed the port on a device, at the address `gid` or, if `gid`
+ * is NULL, at all addresses. */
 static bool claimed_here(const struct uc_port *on, unsigned space, uint16_t port,
                          const uint8_t *gid)
 {

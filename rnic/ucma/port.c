@@ -371,8 +371,8 @@ int uc_port_open_all(void)
     return cnt ? cnt : -error;
 }
 
-/* Finds the port of the interface `oif`, or, if `local` is true, of the interface that has `gid`
- * and the index `oif` unless 0. */
+/* Finds the port of the interface `oif`. If `local` is true, finds the port of the interface that
+ * has `gid` and, if `oif` is not 0, the index `oif`. */
 static struct uc_port *find_port(const uint8_t gid[16], unsigned oif, bool local)
 {
     struct rnic_iface *ifaces;

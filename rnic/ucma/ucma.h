@@ -178,13 +178,13 @@ void uc_addr_set_port(union uc_addr *addr, uint16_t port);
 
 /* ---- functions of port.c --------------------------------------------------------------------- */
 
-/* Returns the port (a device) whose interface has this GID, and opens it if necessary. The
- * interface must have the index `oif` unless 0. Returns NULL with errno on failure: EADDRNOTAVAIL
- * if no interface has the GID, ENODEV if the interface has no device. */
+/* Returns the port (a device) whose interface has this GID, and opens it if necessary. If `oif` is
+ * not 0, the interface must have this index. Returns NULL with errno on failure: EADDRNOTAVAIL if
+ * no interface has the GID, ENODEV if the interface has no device. */
 struct uc_port *uc_port_at(const uint8_t gid[16], unsigned oif);
-/* Returns the port on the kernel's route to `gid`, through the interface `oif` unless 0. If `gid`
- * is an address of this machine, returns the port that has this address. Returns NULL with errno if
- * there is none. */
+/* Returns the port on the kernel's route to `gid`, through the interface `oif` or, if `oif` is 0,
+ * through any interface. If `gid` is an address of this machine, returns the port that has this
+ * address. Returns NULL with errno if there is none. */
 struct uc_port *uc_port_towards(const uint8_t gid[16], unsigned oif);
 /* Returns whether the kernel has no route to `gid` through the interface of the port. A multicast
  * group needs none. */
@@ -266,7 +266,7 @@ struct uc_id *uc_id_get(struct uc_file *file, uint32_t handle);
 int uc_bind(struct uc_id *id, const union uc_addr *addr);
 int uc_listen(struct uc_id *id, uint32_t backlog);
 /* Writes the name in the registry (port/shared/registry.h) for a port of a port space, at the
- * address `gid` or, if it is NULL, at all addresses. */
+ * address `gid` or, if `gid` is NULL, at all addresses. */
 #define UC_SERVICE_NAME 64
 void uc_service_name(char name[UC_SERVICE_NAME], unsigned space, uint16_t port, const uint8_t *gid);
 void uc_ids_forked(void); /* Called in a child of fork(): releases the names that the parent

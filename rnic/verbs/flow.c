@@ -84,7 +84,7 @@ static void ports_spec(struct rnic_steer_attr *attr, const struct ibv_flow_spec_
     FIELD(to, 2, from, dst_port);
 }
 
-/* Adds one spec of the program. Returns 0 or an errno. */
+/* Converts one flow spec of the program and adds it to *attr. Returns 0 or an errno. */
 static int add_spec(struct rnic_steer_attr *attr, const void *bytes, unsigned size)
 {
     static const struct {

@@ -89,7 +89,7 @@ struct vhca {
     pid_t pid;            /* process that opened the device */
     bool inherited;       /* the parent of this process opened the device before fork() */
     struct vhca *parents; /* inherited device that this one replaces in a child; or NULL */
-    unsigned refs;        /* number of open contexts; under the list's lock */
+    unsigned refs;        /* number of open contexts; protected by vdevice_lock */
 };
 
 /* Device in the list of ibv_get_device_list(). rdma-core's providers recognize their devices by the
@@ -102,7 +102,7 @@ struct vdevice {
     int index; /* ibv_get_device_index(): index of the interface */
     __be64 guid;
     bool listed;      /* the latest scan of interfaces found the device */
-    struct vhca *hca; /* open device; NULL: closed; under the list's lock */
+    struct vhca *hca; /* open device; NULL: closed; protected by vdevice_lock */
     struct vdevice *next;
 };
 
@@ -286,7 +286,8 @@ struct vqp {
     struct ibv_ah_attr ah_attr;   /* address vector as the program set it; under the device's
                                    * lock */
     unsigned async_reported;
-    struct rnic_pd *hidden_pd;  /* XRC_RECV: PD of the QP in the device; else NULL */
+    struct rnic_pd *hidden_pd;  /* XRC_RECV: PD that the library created for the QP, because the
+                                 * program supplies none; else NULL */
     struct vpd *domain;         /* parent domain that counts the QP; else NULL */
     struct wr_builder *builder; /* work request builder; NULL without
                                  * IBV_QP_INIT_ATTR_SEND_OPS_FLAGS */

@@ -260,7 +260,8 @@ static unsigned handler_level(size_t signal, const struct sigaction *now)
     return level;
 }
 
-/* Installs our handler unless it is installed. Returns false if no level is left. */
+/* Installs our handler unless it is installed. Returns false if all LEVELS of replaced handlers are
+ * used. */
 static bool install_handler(size_t signal)
 {
     struct sigaction now;

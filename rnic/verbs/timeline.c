@@ -115,7 +115,8 @@ static struct timeline_qp *timeline_qp_of(struct timeline *timeline, const struc
 static void begin_request(struct timeline *timeline, struct timeline_request *request,
                           const struct rnic_qp *qp, uint32_t wqe, uint64_t now)
 {
-    if (request->wqe) /* the request's completion was not polled, but its entry is needed */
+    if (request->wqe) /* a new request needs the entry before the completion of the old request was
+                       * polled */
         finish_request(timeline, request);
     request->wqe = wqe;
     request->record = (struct timeline_record){

@@ -23,14 +23,14 @@
 
 struct waiters {
     pthread_mutex_t *lock; /* exists until the process ends */
-    struct waiter *first;  /* list of threads not woken yet; under the lock */
+    struct waiter *first;  /* list of threads not woken yet; protected by `lock` */
 };
 
 /* Waiting thread; the struct is on the thread's stack. */
 struct waiter {
     sem_t woken;
     pthread_mutex_t *lock;
-    struct waiters *at; /* list that has the waiter, or NULL; under the lock */
+    struct waiters *at; /* list that has the waiter, or NULL; protected by `lock` */
     struct waiter *next;
 };
 

@@ -60,7 +60,7 @@ static void set_build_error(struct wr_builder *builder, int error)
         builder->error = error;
 }
 
-/* Returns the last request of the batch, which setters change, or NULL. */
+/* Returns the last request of the batch, which the ibv_wr_set_*() functions change, or NULL. */
 static struct built_request *last_request(struct wr_builder *builder)
 {
     return builder->requests.len
@@ -69,7 +69,7 @@ static struct built_request *last_request(struct wr_builder *builder)
                : NULL;
 }
 
-/* Adds a request to the batch; `wr` has the members that no setter sets. */
+/* Adds a request to the batch; `wr` has the members that no ibv_wr_set_*() function sets. */
 static void add_request(struct ibv_qp_ex *ex, const struct rnic_send_wr *wr)
 {
     struct vqp *qp = vqp_of_ex(ex);

@@ -14,7 +14,8 @@ struct tap_port {
     struct rnic_port port;
     struct rnic_port *behind;
     int fd;
-    unsigned ahead; /* number of frames that were copied, but not yet accepted by the port behind */
+    unsigned ahead; /* number of frames that were copied, but not yet accepted by the next port,
+                     * tap->behind */
     struct rnic_port_stats stats;
 };
 

@@ -115,7 +115,8 @@ void live_gate_open(struct rnic_live *live)
     if (live->gate.open)
         return;
     live->gate.polls = 0;
-    live->gate.open = true; /* the caller runs live_gate_set() before the thread sleeps */
+    live->gate.open = true; /* the caller runs live_gate_set(), which updates the epoll set, before
+                             * the thread sleeps */
 }
 
 /* Returns the number of polls by the program after which the gate is shut. */

@@ -40,7 +40,8 @@ static bool needs_poll_thread(const struct rnic_live *live, uint64_t sleep_until
     return live->tx.more || live->tx.cnt > 0 || live_deadline(live) < sleep_until;
 }
 
-/* Sends the frames of the program's call, and wakes the poll thread if it is needed. */
+/* Sends the frames that a call of the program made ready, and wakes the poll thread if it is
+ * needed. */
 static void send_and_wake(struct rnic_live *live, uint64_t sleep_until)
 {
     uint64_t now = rnic_live_now();

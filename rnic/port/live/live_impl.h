@@ -53,7 +53,7 @@ struct tx_batch {
     struct rnic_frame frame[LIVE_TX_FRAMES];
     unsigned first; /* index of the next frame to send */
     unsigned cnt;   /* number of frames in the batch, including those already sent */
-    bool more;      /* the device may have more frames than the batch */
+    bool more;      /* the device may have more frames to send than those in the batch */
 };
 
 /*
@@ -83,7 +83,8 @@ struct poll_thread {
         sleep_until;        /* end of the poll thread's sleep, ns; 0: the thread is awake */
     uint64_t nap;           /* length of the poll thread's sleep while the gate is shut,
                              * ns */
-    bool whole_ms;          /* epoll_pwait2() is missing: sleeps last whole milliseconds */
+    bool whole_ms;          /* epoll_pwait2() is missing, so the length of a sleep is rounded to
+                             * whole milliseconds */
     bool may_spin;          /* the machine has enough CPUs to spin */
     uint64_t moved_at;      /* time when the poll thread last received or sent a frame, ns */
     uint64_t spin;          /* time for which the thread spins before it sleeps, ns */

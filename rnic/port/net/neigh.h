@@ -15,7 +15,7 @@
 
 enum rnic_neigh_kind { RNIC_NEIGH_NONE, RNIC_NEIGH_ASKS, RNIC_NEIGH_TELLS };
 
-/* A request for the MAC address of `target`, or a reply with it. */
+/* A request for the MAC address of `target`, or a reply with that MAC address. */
 struct rnic_neigh_msg {
     enum rnic_neigh_kind kind;
     uint8_t mac[6];     /* request: MAC address of the sender; reply: MAC address of the target */

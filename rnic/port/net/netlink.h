@@ -32,7 +32,7 @@ void rnic_nl_put(struct rnic_nl_request *request, uint16_t attr, const void *val
  * sent nothing for a second. */
 int rnic_nl_ask(struct rnic_nl_request *request, rnic_nl_fn *fn, void *user);
 
-/* As rnic_nl_ask(), for another protocol than NETLINK_ROUTE. */
+/* Like rnic_nl_ask(), but for a netlink protocol other than NETLINK_ROUTE. */
 int rnic_nl_ask_protocol(int protocol, struct rnic_nl_request *request, rnic_nl_fn *fn, void *user);
 
 /* Opens a non-blocking socket that becomes readable when links or addresses change. Returns the

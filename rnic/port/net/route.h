@@ -22,8 +22,8 @@ static inline bool rnic_gid_is_link_local(const uint8_t gid[16])
     return gid[0] == 0xfe && (gid[1] & 0xc0) == 0x80;
 }
 
-/* Finds the kernel's route to `dgid`, through interface `oif` unless 0. Returns 0 or a negative
- * errno such as -ENETUNREACH. */
+/* Finds the kernel's route to `dgid`, through interface `oif` or, if `oif` is 0, through any
+ * interface. Returns 0 or a negative errno such as -ENETUNREACH. */
 int rnic_route_get(const uint8_t dgid[16], unsigned oif, struct rnic_route *out);
 
 /* Parses one message of the answer to a route request. Returns whether it is a usable route. */

@@ -11,7 +11,7 @@
 #include "port/sys/fd_tag.h"
 
 #define MAGIC   0x32484d53u /* "SMH2" in memory */
-#define BACKLOG 512         /* connections that wait until this process accepts them */
+#define BACKLOG 512         /* maximum number of connections that are not accepted yet */
 /* maximum number of messages that one call of shm_hello_drain() reads, because a peer can send
  * messages without end */
 #define DRAIN_MAX 64u
@@ -178,7 +178,8 @@ int shm_hello_recv(int fd, struct shm_hello *hello, int *file)
 
 void shm_hello_wake(int fd)
 {
-    /* If the socket's queue is full, the other end already has bytes to read. */
+    /* Errors are ignored: if the socket's queue is full, the other end already has bytes to
+     * read. */
     if (rnic_fd_is_tagged(fd))
         (void)send(fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }

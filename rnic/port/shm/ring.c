@@ -70,7 +70,7 @@ int shm_write(struct shm_writer *writer, const uint8_t *frame, uint32_t len, uns
      * hundreds of instructions. */
     uint32_t first = len < SHM_LINE - WORD ? len : SHM_LINE - (uint32_t)WORD;
 
-    /* one more line, for the header word of the next record */
+    /* room for the record and for one more cache line, the header word of the next record */
     if (!has_room(writer, skipped + (uint64_t)needed + SHM_LINE)) {
         int error = read_head(writer);
 

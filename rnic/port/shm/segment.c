@@ -74,7 +74,8 @@ int shm_segment_private(uint32_t size, struct shm_segment *out)
 void shm_segment_prefault(const struct shm_segment *segment)
 {
 #ifdef MADV_POPULATE_WRITE
-    /* optional (Linux 5.14): a failure only costs time */
+    /* optional: if the call fails (before Linux 5.14), the first access to each page takes
+     * longer */
     (void)madvise(segment->base, segment->len, MADV_POPULATE_WRITE);
 #else
     (void)segment;

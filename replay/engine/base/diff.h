@@ -50,8 +50,8 @@ struct diff {
 
 enum verdict { VERDICT_PASS, VERDICT_FAIL, VERDICT_SKIPPED };
 
-/* Reason of a response that our RNIC would also send, but not together with the other responses.
- * One wrong PSN or MSN can be the cause of many such differences. */
+/* Text of diff.reason for a response that matches a response of our RNIC, but whose PSN or MSN
+ * contradicts another recorded response. One wrong PSN or MSN can cause many such differences. */
 #define DIFF_CONTRADICTION                                                                         \
     "a response that was sent before or after this one contradicts its PSN or MSN"
 

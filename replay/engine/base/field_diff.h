@@ -17,8 +17,8 @@
 enum field_form { FIELD_TEXT, FIELD_NUMBER, FIELD_HEX, FIELD_OPCODE, FIELD_SYNDROME, FIELD_BYTE };
 
 /* One difference: the recorded value, and the value of our RNIC. A number becomes text only in a
- * report, because most differences are never printed: they belong to comparisons that search for
- * the response that fits. */
+ * report. Most differences are never printed, because a recorded response is compared with several
+ * responses of our RNIC to find the most similar one. */
 struct field_diff {
     const char *field; /* name of the field, such as "aeth.msn" */
     enum field_form form;
@@ -36,8 +36,8 @@ struct field_diffs {
     uint32_t payload_off; /* offset of the first differing payload byte */
 };
 
-/* Sets *d to all differences between two responses. `read_first_msn` is the member of
- * inferred_setup. */
+/* Sets *d to all differences between two responses. `read_first_msn` is
+ * inferred_setup.read_first_msn. */
 void field_diff_compare(const struct trace_packet *p, const struct tx_response *ours,
                         int8_t read_first_msn, struct field_diffs *d);
 

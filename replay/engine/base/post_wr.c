@@ -49,7 +49,8 @@ static int make_data(struct posted_wr *out, const struct work_requests *w,
 
     if (mr.len == 0)
         return 0;
-    /* The length of a READ is not bounded by the capture, so its buffer must not be written. */
+    /* A READ can be much longer than the captured data. calloc() reserves its buffer without using
+     * physical memory, as long as the buffer is not written. */
     out->data = work_request_fetches(wr) ? calloc(1, mr.len) : malloc(mr.len);
     if (!out->data)
         return -1;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Maximum number of earlier exchanges among which the exchange of a message is searched. A CM stops
+/* Maximum number of earlier exchanges that are searched for the exchange of a message. A CM stops
  * retransmitting before 256 further exchanges begin. */
 #define LOOK_BACK 256
 

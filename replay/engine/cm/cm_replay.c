@@ -7,8 +7,8 @@
 
 #define TIME_BASE UINT64_C(1000000000)
 
-/* At most this number of timers of our CM expire before our CM must have retransmitted a
- * message. */
+/* When the recorded CM retransmits a message, our CM must retransmit it, too, after at most this
+ * number of its timers has expired. */
 #define TIMERS_MAX 3u
 
 /* Maximum number of messages that our CM has sent and that no recorded message has matched yet. */

@@ -32,8 +32,8 @@ static uint32_t request_of(const struct response_cmp *cmp, uint32_t event)
     return e ? s->event[e->event].pkt : EVENT_NONE;
 }
 
-/* Returns whether the capture lacks packets of any connection to this responder, or shows that
- * packets were lost there. */
+/* Returns whether packets of any connection to this responder were not captured, lost, damaged or
+ * possibly late. */
 static bool host_lacks(const struct response_cmp *cmp)
 {
     for (size_t i = 0; i < cmp->session->dir_cnt; i++) {
@@ -86,8 +86,8 @@ static bool host_has_gap(const struct response_cmp *cmp)
     return false;
 }
 
-/* Returns whether a request of another connection to this responder may have been executed although
- * the capture shows no response to it, and its only copy counts as lost. */
+/* Returns whether another connection to this responder has a request that counts as lost because of
+ * a sequence NAK, but that may have arrived after the NAK. */
 static bool others_arrive_late(const struct response_cmp *cmp)
 {
     for (size_t i = 0; i < cmp->session->dir_cnt; i++) {
@@ -99,7 +99,7 @@ static bool others_arrive_late(const struct response_cmp *cmp)
     return false;
 }
 
-/* Maximum number of requests among which another request with the same R_Key is searched. */
+/* Maximum number of requests that key_was_used() searches for one with the same R_Key. */
 #define KEY_USES_MAX 4096u
 
 /* Returns whether the responder executed a request with the R_Key of request `e`, on any connection
@@ -186,8 +186,8 @@ static bool depends_on_arrivals(const struct response_cmp *cmp, uint32_t event,
              !field_diff_find(&other, "atomicacketh.orig")));
 }
 
-/* Returns the reason why a difference is inconclusive, or NULL. Sets *lacks as
- * inconclusive_reason() does. */
+/* Returns the reason why a difference is inconclusive, or NULL. Sets *lacks to true if missing
+ * packets may also explain further differences of the direction. */
 static const char *find_doubt(const struct response_cmp *cmp, const struct response_case *c,
                               const struct field_diffs *d, bool *lacks)
 {

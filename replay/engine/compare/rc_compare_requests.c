@@ -373,8 +373,9 @@ static int compare_with(struct request_cmp *cmp, uint32_t event, const struct tx
     return report_or_excuse(cmp, event, &d, "our RNIC sends this request differently", known);
 }
 
-/* Our RNIC sends no request with this PSN, because it is after the last replayed one. Compares the
- * recorded request with its first recorded copy. The two must be identical (R153). */
+/* Compares a recorded retransmission with the first recorded copy of the request. The two must be
+ * identical (R153). Used for PSNs after the last replayed message, with which our RNIC sends no
+ * request. */
 static int compare_copies(struct request_cmp *cmp, uint32_t event)
 {
     const struct pkt_event *at = &cmp->setup->event[event];
@@ -389,9 +390,9 @@ static int compare_copies(struct request_cmp *cmp, uint32_t event)
     return event_packet(cmp->setup, e->event)->zero_filled ? 0 : compare_with(cmp, event, &first);
 }
 
-/* Returns the READ request at `event` as R112 prescribes it, in *read: it restarts an earlier READ,
- * inside which its PSN is, at the address of the data with this PSN. Returns false if there is no
- * such READ, or if its division into PSNs is unknown. */
+/* If READ request `event` restarts an earlier READ at a PSN inside it, sets *read to the request
+ * that R112 prescribes: its address and length are those of the rest of the earlier READ. Returns
+ * false if there is no earlier READ, or if the path MTU is unknown. */
 static bool restarted_read(const struct request_cmp *cmp, uint32_t event, struct tx_request *read)
 {
     const struct inferred_setup *s = cmp->setup;

@@ -20,7 +20,7 @@
  * longer if the requester retransmits between the two. */
 #define TRAIN_NS 1000000u
 
-/* Another RNR NAK is searched among this number of packets before and after an RNR NAK. */
+/* Maximum number of packets before and after an RNR NAK that are searched for another RNR NAK. */
 #define RNR_NEAR 1024u
 
 /* ---- Comparing one response, by kind --------------------------------------------------------- */
@@ -38,8 +38,9 @@ static bool may_be_late(const struct response_cmp *cmp, uint32_t event,
     if (cmp->latest == EVENT_NONE)
         return true;
     latest = event_time(s, cmp->latest);
-    /* the response directly follows the previous one in PSN order, or its MSN is not lower than
-     * that of the previous one */
+    /* The earlier copy is not before the request of the previous response. Then `event` may be the
+     * response to this copy if it directly follows the previous response in time, or if its MSN is
+     * not lower than all earlier MSNs. */
     if (late->event >= cmp->latest)
         return event_time(s, event) - cmp->prev_response_time <= TRAIN_NS ||
                (roce_opcode_has(roce_opcode(p->opcode), ROCE_HDR_AETH) &&
@@ -76,8 +77,8 @@ static bool continues_other(const struct response_cmp *cmp, uint32_t event,
            rc_match_comes_later(cmp, event, ours);
 }
 
-/* Removes the differences if a response with data and ours differ only in the MSN, and the copies
- * of the request, or later requests, explain that MSN. */
+/* Removes the difference if a recorded response with data differs from `ours` only in the MSN, and
+ * the copies of the request, or later requests, explain that MSN. */
 static void allow_other_msn(struct response_cmp *cmp, uint32_t event,
                             const struct tx_response *ours, struct field_diffs *d)
 {
@@ -111,9 +112,9 @@ static bool keeps_rnr_timer(const struct inferred_setup *s, uint32_t event)
     return false;
 }
 
-/* Removes the difference if an RNR NAK and ours differ only in the timer value: the recorded
- * program may have changed the RNR timer of its QP. Conditions: another RNR NAK also has the new
- * value, and our RNIC sent the value of its QP. */
+/* Removes the difference if a recorded RNR NAK differs from `ours` only in the timer value: the
+ * recorded program may have changed the RNR timer of its QP. Conditions: another RNR NAK also has
+ * the new value, and our RNIC sent the value of its QP. */
 static void allow_other_rnr_timer(struct response_cmp *cmp, uint32_t event,
                                   const struct tx_response *ours, struct field_diffs *d)
 {
@@ -461,9 +462,9 @@ static int compare_response(struct response_cmp *cmp, uint32_t event)
     return 0;
 }
 
-/* Counts the responses that only our RNIC sent. A later response may acknowledge the request of an
- * ACK that the capture lacks. If no response acknowledges a request that demands an ACK, one ACK
- * counts as not captured. */
+/* Counts the responses that only our RNIC sent. An ACK of our RNIC counts as not captured only if
+ * no recorded response acknowledges the last request that demands a response. All its other ACKs
+ * are a different coalescing. */
 static void count_ours(struct response_cmp *cmp)
 {
     bool unanswered = cmp->ack_due > cmp->recorded_acked;
@@ -486,7 +487,7 @@ static void count_ours(struct response_cmp *cmp)
 }
 
 /* Compares one direction. If `why` is not NULL, all differences are inconclusive and `why` is the
- * reason. `possible` is the member of response_cmp. Returns 0, or -1 if out of memory. */
+ * reason. `possible` is response_cmp.possible. Returns 0, or -1 if out of memory. */
 static int compare_direction(struct response_comparison *all, struct session *session,
                              uint32_t dir_idx, struct response_by_psn *by_psn, const char *why,
                              bool possible)
@@ -582,8 +583,8 @@ static int compare_direction_again(struct response_comparison *all, struct sessi
     sort_if_needed(by_psn, dir->response_cnt, sizeof(*by_psn), rc_match_order);
     rc = compare_direction(all, session, dir_idx, by_psn, NULL, false);
     /* If the capture lacks some frames, it may also lack the frames that explain the other
-     * differences of the direction. The unknown copy of a request that arrived may also explain
-     * them. */
+     * differences of the direction. If it is unknown which copy of a request arrived, this may also
+     * explain them. */
     if (rc == 0 && ((res->inconclusive && res->lacks) || res->copies_msn) && res->diff_frames) {
         why = res->inconclusive ? res->why_inconclusive : inconclusive_copies;
         undo_direction(all, dir, res, diff_cnt);

@@ -39,7 +39,8 @@
 #include "engine/reasons/rc_inconclusive.h"
 #include "infer/session.h"
 
-/* Number of our latest responses among which the match of a recorded response is searched. */
+/* Maximum number of latest responses of our RNIC that are searched for the match of a recorded
+ * response. */
 #define COMPARE_RECENT 64u
 
 struct response_result {

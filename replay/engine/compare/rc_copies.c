@@ -43,8 +43,8 @@ bool copies_allow_ack_msn(const struct response_cmp *cmp, uint32_t event)
 }
 
 /* Returns whether the MSN of a response is not lower than those of the responses before it, and not
- * higher than those after it. The MSN of a responder never decreases, and the network does not
- * reorder. */
+ * higher than those after it. The MSN of a responder never decreases. Valid only if the network
+ * does not reorder responses. */
 static bool fits_neighbours(const struct inferred_setup *s, uint32_t event)
 {
     roce_psn msn = roce_psn_of(event_packet(s, event)->msn);

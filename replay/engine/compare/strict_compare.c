@@ -103,8 +103,8 @@ static struct diff packet_difference(uint32_t dir, uint32_t pkt, const struct st
     return d;
 }
 
-/* Returns whether the packet of an event is compared: it is replayed and undamaged, and is a
- * response (`response`) or else a request. */
+/* Returns whether the packet of an event is compared. It must be replayed and undamaged, and must
+ * be a response if `response` is true, otherwise a request. */
 static bool is_compared(const struct pkt_event *event, bool response)
 {
     return event->response == response && !event->damaged && !event->before_first;

@@ -12,8 +12,8 @@
 #include "engine/compare/rc_compare_requests.h"
 #include "engine/compare/rc_compare_responses.h"
 
-/* For each responder or requester, adds the first packet that differs to its differences. Returns
- * 0, or -1 if out of memory. */
+/* Compare all responders, or all requesters. For each one, add a difference for the first packet
+ * that differs. Returns 0, or -1 if out of memory. */
 int strict_compare_responses(struct response_comparison *all);
 int strict_compare_requests(struct request_comparison *all);
 

@@ -40,7 +40,8 @@ rnic_time dgram_sender_due(const struct dgram_sender *transmit);
 /* Posts the next message and compares its packets. Returns 0, or -1 if out of memory. */
 int dgram_sender_step(struct dgram_sender *transmit);
 
-/* Returns whether the sender has a device of our RNIC. A step creates one if there is none. */
+/* Returns whether the sender currently has an RNIC. dgram_sender_step() creates one if there is
+ * none. */
 bool dgram_sender_has_device(const struct dgram_sender *transmit);
 
 /* Frees the device between two messages, because it needs 60 KB. The QP of the next device begins

@@ -103,8 +103,8 @@ static const char *requester_dev_open(struct requester_dev *dev)
 
 /* ---- Output of our RNIC ---------------------------------------------------------------------- */
 
-/* Returns the event of the recorded request at PSN `rel`, if it has the payload of `pkt`. To
- * compare the bytes is faster than to compute their hash. Otherwise returns EVENT_NONE. */
+/* Returns the event of the recorded request at PSN `rel` if it has the payload of `pkt`, otherwise
+ * EVENT_NONE. Comparing the bytes is faster than computing their hash. */
 static uint32_t find_payload(const struct inferred_setup *setup, int64_t rel,
                              const struct roce_pkt *pkt)
 {
@@ -170,7 +170,8 @@ int rc_requester_note_tx(struct requester_run *a, const struct roce_pkt *pkt, ui
     *tx = tx_request_of(pkt, a->wrs.setup, event);
     wr = work_request_at(&a->wrs, tx->rel);
     if (wr && roce_pkt_has(pkt, ROCE_HDR_RETH))
-        tx->dma_len += wr->cut; /* our RNIC sends only the captured part of the message */
+        tx->dma_len += wr->cut; /* add the bytes that the capture lacks: our RNIC sends only the
+                                 * captured part of the message */
     idx = work_requests_psn_idx(&a->wrs, tx->rel);
     if (idx >= 0) {
         tx->retransmit = times[idx] != 0;

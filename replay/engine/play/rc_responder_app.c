@@ -8,8 +8,8 @@
 /* Number of later requests that first_value() examines to find the initial value of a counter. */
 #define COUNTER_AHEAD 4096
 
-/* If the response to a READ is incomplete, its retransmission is searched among this number of
- * later packets. */
+/* If the response to a READ is incomplete, maximum number of later packets that are searched for a
+ * retransmission of the READ. */
 #define COPY_AHEAD 1024
 
 struct responder_srq *rc_responder_app_srq(struct rc_responder_dev *dev,

@@ -91,8 +91,8 @@ static bool is_network_copy(const struct inferred_setup *s, uint32_t event)
     return false;
 }
 
-/* `marked`: for each PSN the event of the latest retransmission, before which the lost responses
- * are already marked. */
+/* `marked`: for each PSN, the event of its latest retransmission, or EVENT_NONE. The lost responses
+ * before this event are already marked in a->outcome. */
 void classify_retransmissions(struct requester_run *a, uint32_t *first, uint32_t *marked)
 {
     const struct work_requests *w = &a->wrs;

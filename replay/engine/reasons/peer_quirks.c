@@ -238,7 +238,7 @@ static bool may_be_refused(const struct response_case *c)
     const struct inferred_setup *s = &c->dir->setup;
     const struct request_pkt *e = request_at(s, s->event[c->event].rel);
     uint32_t copies = 0;
-    bool earlier = false; /* a request before the READ was captured after it */
+    bool earlier = false; /* a request with a PSN before the READ was captured after the READ */
 
     for (uint32_t i = c->event; e && i-- > 0 && c->event - i <= FOLLOW_MAX && copies < 2;) {
         if (s->event[i].rel < e->rel || s->event[i].rel >= e->rel + e->cnt) {

@@ -128,7 +128,7 @@ bool refuses_executed(const struct inferred_setup *s, uint32_t event)
 }
 
 /* Returns whether the responder may have refused a copy of the request of sequence NAK `event` with
- * an RNR NAK after sequence NAK `before`, so that it owes another sequence NAK. The RNR NAK was
+ * an RNR NAK after sequence NAK `before`, so that sequence NAK `event` is correct. The RNR NAK was
  * lost: the identifications show a packet between the two NAKs that the capture lacks. */
 static bool may_follow_rnr_nak(const struct inferred_setup *s, uint32_t before, uint32_t event)
 {

@@ -11,11 +11,11 @@
  * overtake fewer than this number of responses. */
 #define ORDER_WINDOW 64u
 
-/* Packets before a response that may be copies of it. */
+/* Maximum number of packets before a response that are searched for the original of a copy. */
 #define COPY_WINDOW 16u
 
 /* Maximum number of packets and requests that the searches of one direction may read. If a
- * direction needs more, its differences stay. */
+ * direction needs more, no execution is found, and its differences are reported. */
 #define EFFORT_MAX (1u << 22)
 
 #define NO_EXECUTION SIZE_MAX
@@ -35,7 +35,8 @@ struct execution {
                   * and of all earlier ones, was sent */
     int64_t high; /* highest relative PSN of a request sent so far */
     uint32_t scanned;
-    uint8_t *copies;             /* for each request packet: number of copies sent, 2 for more */
+    uint8_t *copies;             /* for each request packet: number of copies sent; 2 means 2 or
+                                  * more */
     uint8_t *responded;          /* for each request packet: a response contains its data */
     size_t unseen;               /* number of elements of setup.executed_unseen used */
     size_t recent[ORDER_WINDOW]; /* if not `ordered`: numbers of executed requests at the latest
@@ -147,8 +148,9 @@ static size_t execution_of_ack(struct execution *x, uint32_t event, uint32_t msg
     return NO_EXECUTION;
 }
 
-/* Returns whether the network copied an earlier response. Without identifications, a response that
- * differs from ours may repeat an earlier one instead. */
+/* Returns whether response `event` is a copy that the network made of an earlier response. If the
+ * packets have no IPv4 identification to prove this, only a response that equals ours counts as a
+ * copy: the responder itself may have sent any other one twice. */
 static bool is_copied(const struct execution *x, uint32_t event)
 {
     const struct inferred_setup *s = x->s;
@@ -162,18 +164,18 @@ static bool is_copied(const struct execution *x, uint32_t event)
     return false;
 }
 
-/* Returns the number of READ requests that begin at an earlier PSN of READ `e` than response
- * `event` has, and whose last responses were sent before it. A responder sends the responses to one
- * request in PSN order (R105). So each response that ends the READ is the last one to a request
- * captured before it, and requests that begin at the PSN of `event` or later explain some of them.
- */
+/* Returns the number of READ requests that are already answered completely at response `event`, of
+ * those that begin at a PSN of READ `e` before the PSN of `event`. A responder sends the responses
+ * to one request in PSN order (R105), so each response that ends the READ completes one earlier
+ * request. Requests that begin at the PSN of `event` or later account for some of these responses
+ * and are subtracted. */
 static uint32_t reads_over(struct execution *x, uint32_t event, const struct request_pkt *e)
 {
     const struct inferred_setup *s = x->s;
     int64_t rel = s->event[event].rel, last = e->rel + e->cnt - 1;
-    int32_t more = 0, least = 0; /* more: number of responses that end the READ, minus the requests
-                                  * that begin at the PSN of `event` or later, among the packets
-                                  * from here to `event`; least: minimum of `more` */
+    int32_t more = 0, least = 0; /* more: among the packets from `i` to `event`, number of responses
+                                  * that end the READ minus number of requests that begin at the PSN
+                                  * of `event` or later; least: minimum of `more` */
 
     if (!x->ordered || event - e->event > LOOK_BACK)
         return 0;
@@ -333,8 +335,8 @@ static bool explain_response(struct execution *x, uint32_t event)
     return true;
 }
 
-/* Returns whether the MSN decreases among the responses that equal ours, so that the network
- * reordered them. */
+/* Returns whether the MSN decreases among the responses that equal ours, which shows that the
+ * network reordered them. */
 static bool equal_decrease(const struct inferred_setup *s, const uint8_t *mark)
 {
     uint32_t before = EVENT_NONE;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Reasons: decides whether something other than a wrong recorded device explains a difference.
- * compare/rc_classify.c calls the room for each recorded response that differs from ours, in this
- * order, with the response as a struct response_case (rc_response_case.h):
+ * compare/rc_classify.c calls this folder for each recorded response that differs from ours, in
+ * this order, with the response as a struct response_case (rc_response_case.h):
  *
  *   1. peer_quirk_of_response() finds a known deviation of the peer           peer_quirks.h
  *   2. never_inconclusive()     finds packets that prove the response wrong   rc_contradiction.h
  *   3. inconclusive_reason()    finds the reason why it is inconclusive       rc_inconclusive.h
  *   4. rc_execution_find()      asks whether other arrivals explain it        rc_execution.h
  *
- * Requests and messages of UC have only known deviations. The room owns no objects and allocates
+ * Requests and messages of UC have only known deviations. The folder owns no objects and allocates
  * memory only in peer_quirks_fix_icrcs(), which returns -1 if memory runs out.
  *
  * Tables of reasons why a difference of a response is inconclusive. Each table has one row for each
@@ -42,12 +42,13 @@ extern const char inconclusive_copies[];
 /* The reason if the capture does not show which requests arrived, and in which order. */
 extern const char inconclusive_arrivals[];
 
-/* The reason if the QPs were used before, and requests of that use may have arrived in this one. */
+/* The reason if an earlier connection used the same QPs, and its late requests may have arrived in
+ * this connection. */
 extern const char inconclusive_stale[];
 
 /* Returns whether the differences `d` of a response are possible because the responder executed
- * requests of the use of its QP before. This is impossible after a response that equals ours,
- * because our RNIC executes only the requests of this use. */
+ * late requests of an earlier connection with the same QPs. This is impossible after a response
+ * that equals ours, because our RNIC executes only the requests of this connection. */
 bool may_answer_stale(const struct response_case *c, const struct field_diffs *d);
 
 /* Returns whether a response may answer a request that was not captured. The PSN of such a request

@@ -218,7 +218,7 @@ static bool naks_reordered(const struct response_case *c)
 }
 
 /* Returns whether an RNR NAK may refuse a copy of the request that did not reach the responder in
- * its place. The copy arrived later, before the retransmission that our RNIC executed. */
+ * the captured order. The copy arrived later, before the retransmission that our RNIC executed. */
 static bool refuses_delayed(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);

@@ -9,7 +9,7 @@
 
 #include "infer/session.h"
 
-/* The request of a response is searched among at most this number of events before or after it. A
+/* Maximum number of events before or after a response that are searched for its request. A
  * requester does not have more packets in flight. */
 #define LOOK_BACK 1024u
 
@@ -64,7 +64,7 @@ bool event_fetches(const struct inferred_setup *s, uint32_t event);
 bool response_is_nak(uint8_t opcode, uint8_t syndrome);
 
 /* Returns whether a copy of request `rel` was captured before the response and did not reach the
- * responder in its place, so that it may have arrived later. */
+ * responder in the captured order, so that it may have arrived later. */
 bool copy_may_be_late(const struct response_case *c, int64_t rel);
 
 /* Returns whether our RNIC also sends a NAK at PSN `rel`. */

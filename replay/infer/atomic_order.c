@@ -146,8 +146,8 @@ static size_t first_word(const struct atomic_order *o, const struct shared_write
     return low;
 }
 
-/* Applies a write to all words that it changes. Returns false and changes no word if the response
- * to one of its atomics shows another value than the word has. */
+/* Applies a write to all words that it changes. Returns false and changes no word if the write is
+ * an atomic whose response shows another value than the word has. */
 static bool try_op(struct atomic_order *o, const struct shared_write *w, uint64_t *effort)
 {
     size_t undo = o->undo_cnt;

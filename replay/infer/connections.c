@@ -26,8 +26,8 @@
 struct group {
     uint32_t conn_index;
     uint8_t side;                 /* side of the connection that sends the requests */
-    const struct qp_use *use;     /* use of the QP pair, or NULL before the first use that the
-                                   * observer reported */
+    const struct qp_use *use;     /* use of the QP pair (qp_uses.h); NULL for packets before the
+                                   * first use that was found */
     uint32_t first;               /* index into trace.pkt of the first packet that the requester
                                    * sent */
     uint32_t req_flow, resp_flow; /* flows of the group's requests and responses; KEYMAP_NONE
@@ -199,8 +199,8 @@ static struct group *group_at(struct finder *f, struct roce_flow_owner owner, ui
     return &f->group[at];
 }
 
-/* Returns the index of the use of the QP pair to which a packet belongs, plus 1; 0 before the first
- * use that the observer reported. */
+/* Returns 1 + the index of the use of the QP pair (qp_uses.h) to which a packet belongs; 0 for
+ * packets before the first use that was found. */
 static size_t use_of(const struct finder *f, const struct trace_packet *p,
                      struct roce_flow_owner owner)
 {

@@ -39,7 +39,8 @@ struct recorded_direction {
                              * else the destination QP of the responses */
     bool req_rxe, resp_rxe; /* the requester, or the responder, was recognised as Linux rxe */
     struct recorded_cm cm;
-    bool stale;    /* requests of the use before may have arrived (qp_uses.h) */
+    bool stale;    /* late requests of an earlier connection with the same QPs may have arrived in
+                    * this one (qp_uses.h) */
     uint32_t *pkt; /* indices into trace.pkt: requests and responses, in capture order */
     size_t cnt;
     size_t cap;

@@ -27,7 +27,7 @@
 #define SEARCHES_MAX 256u
 
 /* Maximum number of events that executed_behind() reads for all RNR NAKs together. After this
- * limit, each further RNR NAK is assumed to have no request that was executed behind it. */
+ * limit, executed_behind() returns false for each further RNR NAK. */
 #define BEHIND_READS_MAX (64u * LOST_WINDOW)
 
 /* Jitter of response times, as a fraction 1/JITTER. A response is at most this fraction faster than
@@ -85,10 +85,10 @@ struct copies {
     uint32_t more;   /* number of copies without an RNR NAK */
 };
 
-/* Returns an array with one element for each event; NULL if out of memory. An RNR NAK has a surplus
- * if more copies of its request than RNR NAKs for it were captured between one of these copies and
- * this RNR NAK. The element of such an RNR NAK is the index in s->event of the latest earlier copy
- * of the request. All other elements are EVENT_NONE. The caller frees the array. */
+/* Returns an array with one element for each event; NULL if out of memory. Each RNR NAK refuses one
+ * copy of its request. An RNR NAK has a surplus copy if at least two captured copies of its request
+ * were not refused by an earlier RNR NAK. The element of such an RNR NAK is the index in s->event
+ * of the latest of these copies. All other elements are EVENT_NONE. The caller frees the array. */
 static uint32_t *find_surplus(const struct inferred_setup *s)
 {
     uint32_t *surplus = malloc((s->event_cnt + 1) * sizeof(*surplus));
@@ -547,8 +547,8 @@ static bool find_lost(struct inferred_setup *s)
             (copy[i] == EVENT_NONE && copy[executed[e - s->req]] > i &&
              (stalled || ++searches > SEARCHES_MAX || !went_back(s, i))))
             continue;
-        /* Such a sequence NAK shows no loss: the responder had to send it, because a later request
-         * was captured before the NAKed one. */
+        /* This sequence NAK does not show a loss: the responder had to send it, because a later
+         * request was captured before the NAKed one. */
         if (owed[e - s->req]) {
             owed[e - s->req] = 0;
             continue;

@@ -30,7 +30,7 @@
 /* Number of the path MTUs: 256 to 4096 bytes. */
 #define MTU_CNT 5
 
-/* Maximum number of different MSN bases among which the responses vote. */
+/* Maximum number of different MSN bases for which the number of responses is counted. */
 #define BASES_MAX 64
 
 /* Returns the last PSN that the responder has received according to a response, whether it executed
@@ -101,7 +101,8 @@ static void number_steps(struct inferred_setup *s)
 
 /* Returns the first relative PSN of the connection, if it is negative and the MSN of response
  * `event` shows it: the MSN counts the messages from this PSN on. Returns 0 otherwise. `begins`:
- * see find_first(). */
+ * for each negative relative PSN, 1 + index into setup.event of the last packet that begins a
+ * message there; 0: none. */
 static int64_t first_by_msn(const struct inferred_setup *s, uint32_t event,
                             const uint32_t begins[LOST_FIRST_MAX])
 {

@@ -28,8 +28,8 @@ struct shadow_region;
 enum replay_view { VIEW_OF_RESPONDER, VIEW_OF_REQUESTER };
 
 /* Infers the setup of one direction and widens the regions of the responder's memory. `read_before`
- * is the sum of the `read_bytes` of the other directions that are played. Returns
- * 0, with setup->skip set if the direction cannot be replayed, or -1 if out of memory. Call
+ * is the sum of the `read_bytes` of the other directions that are played. Returns 0, with
+ * setup->skip set if the direction cannot be replayed, or -1 if out of memory. Call
  * inferred_setup_free() in both cases. */
 int infer_setup(struct inferred_setup *setup, const struct trace *trace,
                 const struct recorded_direction *recorded, uint64_t read_before,

@@ -46,8 +46,8 @@ struct walk {
     uint32_t tries;            /* number of retries since a response last acknowledged a new PSN */
     uint32_t restarts;         /* number of go-backs (retransmissions from an earlier PSN), for any
                                 * reason, since a response last acknowledged a new PSN */
-    bool moved;                /* since that response, a go-back to a later PSN set `tries` and
-                                * `restarts` to 0 */
+    bool moved;                /* since a response last acknowledged a new PSN, a go-back to a later
+                                * PSN than the previous go-back set `tries` and `restarts` to 0 */
     bool waited;               /* the latest retry was caused by the ACK timeout */
 };
 

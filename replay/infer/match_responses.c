@@ -6,7 +6,7 @@
 #include "infer/infer_loss.h"
 #include "infer/request_table.h"
 
-/* The copy of a request that a response answers is searched among at most this number of copies. */
+/* Maximum number of copies of a request that are searched for the copy that a response answers. */
 #define COPIES_MAX 16u
 
 /* Tables that link responses to requests. */

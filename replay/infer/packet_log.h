@@ -49,8 +49,8 @@ struct executed_unseen {
     uint32_t response; /* index into setup.event of the response that proves the execution */
 };
 
-/* One request packet that the responder executes. The array of them is in PSN order, without gaps.
- * Only its last element may be a packet that the responder refuses. */
+/* One request packet that the responder executes. inferred_setup.req lists these packets in PSN
+ * order, without gaps. Only the last one may be a packet that the responder refuses. */
 struct request_pkt {
     int64_t rel;
     uint32_t cnt;            /* number of PSNs that the packet uses; more than 1 only for a READ */

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "infer/supposed_use.h"
 
-/* Number of packets of the connection before and after an unexplained packet whose costs are
+/* Number of packets before and after an unexplained packet whose costs (supposed_use_add()) are
  * compared. */
 #define BEFORE 256u
 #define AFTER  64u
@@ -28,7 +28,7 @@
 #define RESET_NEAR 64u
 
 /* Limit of the packets that are added to supposed uses: PER_PACKET for each packet of the trace,
- * and some more. */
+ * plus EFFORT_MIN. */
 #define PER_PACKET UINT64_C(16)
 #define EFFORT_MIN (UINT64_C(1) << 18)
 
@@ -45,7 +45,8 @@ struct search {
     const struct trace *trace;
     const struct roce_flow_owner *owner;
     const struct conn_packets *conn;
-    uint8_t *cost;          /* for each packet of the connection: its cost in the present use */
+    uint8_t *cost;          /* for each packet of the connection: cost in the present use
+                             * (supposed_use_add()) */
     uint32_t start[WINDOW]; /* requests that may begin a use: indices into conn.pkt, in a ring of
                              * the latest ones */
     uint32_t start_cnt;
@@ -173,7 +174,7 @@ static const struct trace_packet *packet_at(const struct search *s, uint32_t i)
 
 /* Returns the frame from which the responses that `side` sent before packet `start` belong to the
  * use that begins at `start`, or 0 if there are none. The first of them has a lower MSN than an
- * earlier one, and the use before, which began at `from`, cannot explain this. */
+ * earlier response, which the previous use, begun at `from`, cannot explain. */
 static uint32_t find_reset(const struct search *s, uint32_t from, uint32_t start, uint8_t side)
 {
     uint32_t i = start - from > BEFORE ? start - BEFORE : from, high = 0, frame;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * QP uses: finds where the program uses a QP pair again without CM messages. Then both QPs begin at
- * new PSNs, or at the same PSNs as before, and the MSN counts from 0. connections.c calls these
- * functions.
+ * QP uses: finds where the program uses a QP pair again without CM messages. A use is the time from
+ * one connection of the two QPs to the next. In a new use, both QPs begin at new PSNs, or at the
+ * same PSNs as before, and the MSN counts from 0. connections.c calls these functions.
  *
  * The search adds the packets of a connection to one supposed use (supposed_use.h). If this use
  * cannot explain a packet, a new use may have begun at that packet or before. For each such place,
  * the search compares two costs of the packets around it: that of one use, and that of two uses. A
- * new use must explain at least two packets more, so that one altered packet begins none.
+ * new use must explain at least two packets more, so that one altered packet does not begin a new
+ * use.
  *
  * The two QPs are reset at different times. If a responder is reset first, its MSN counts from 0
- * before the requester begins the new use (`reset`). Requests of the use before that are still on
+ * before the requester begins the new use (`reset`). Requests of the previous use that are still on
  * their way then arrive in the new use (`stale`), and are executed if their PSNs fit.
  */
 #ifndef REPLAY_INFER_QP_USES_H
@@ -25,8 +26,8 @@ struct qp_use {
     uint32_t frame;
     uint32_t reset[2]; /* frame from which the responses that side 0 or 1 sent belong to this use,
                         * if it is before `frame`; 0: none */
-    bool stale[2];     /* requests that side 0 or 1 sent in the use before may have arrived in this
-                        * use */
+    bool stale[2];     /* requests that side 0 or 1 sent in the previous use may have arrived in
+                        * this use */
     uint32_t req_frame, rep_frame;
     bool cm; /* the capture has the REQ and the REP that set up the QPs */
     uint8_t active_side;
@@ -43,7 +44,7 @@ struct qp_uses {
 /* Returns the number of elements of `use` that sort at or before (conn_index, frame). */
 size_t qp_uses_to(const struct qp_uses *uses, uint32_t conn_index, uint32_t frame);
 
-/* Adds the uses that no CM message set up to `uses`, which contains the others, and sorts it. A
+/* `uses` contains the uses that CM messages set up. Adds all other uses and sorts the list. A
  * connection that CM messages set up has no such uses. `owner` has one element for each packet of
  * the trace. Returns false if out of memory. */
 bool qp_uses_find(struct qp_uses *uses, const struct trace *trace,

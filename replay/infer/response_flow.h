@@ -16,9 +16,9 @@ bool response_flow_is_lone(const struct trace *trace, const struct trace_flow *f
  * else KEYMAP_NONE. Ignores single responses if there is another flow. */
 uint32_t response_flow_only(const struct trace *trace, uint32_t req_flow);
 
-/* Returns the only group with requests that the single response of `flow` may answer: they were
- * captured before it, and have its PSN. `group_of` has the group of each packet of the trace.
- * Returns KEYMAP_NONE if there is not exactly one. */
+/* Returns the only group with requests that the single response of `flow` may answer: the requests
+ * were captured before the response and have the PSN of the response. `group_of` has the group of
+ * each packet of the trace. Returns KEYMAP_NONE if there is not exactly one. */
 uint32_t response_flow_group(const struct trace *trace, uint32_t flow, const uint32_t *group_of);
 
 #endif

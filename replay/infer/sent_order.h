@@ -6,9 +6,9 @@
  * For the replay of a responder, requests remain in the order of the capture, which is nearest to
  * the order in which they arrived. Responses are in the order in which the responder sent them. For
  * the replay of a requester, responses remain in the order of the capture, and requests are in the
- * order in which the requester sent them. So a
- * direction has two lists of events if the network reordered its packets before the capture point.
- * infer_setup() calls sent_order_restore() before all other steps.
+ * order in which the requester sent them. So a direction has two lists of events if the network
+ * reordered its packets before the capture point. infer_setup() calls sent_order_restore() before
+ * all other steps.
  */
 #ifndef REPLAY_INFER_SENT_ORDER_H
 #define REPLAY_INFER_SENT_ORDER_H

@@ -404,8 +404,8 @@ bool shadow_written_by_other(const struct shadow_memory *memory, uint32_t rkey, 
     return false;
 }
 
-/* Returns 1 if a write stored the bytes of the view that it covers, 0 if it stored others, or -1 if
- * it covers none. */
+/* Returns 1 if a write stored the same bytes as the view where the two overlap, 0 if it stored
+ * other bytes, or -1 if they do not overlap. */
 static int stores_view(const struct shadow_write *write, const struct shadow_view *view)
 {
     int found = -1;

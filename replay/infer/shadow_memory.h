@@ -43,7 +43,8 @@ struct shadow_region {
     uint8_t *image;
     uint8_t *state;
     uint8_t *touched;   /* one element for each page: our RNIC or the capture used the page */
-    uint8_t *group;     /* one element for each MEMORY_GROUP pages: one of them is touched */
+    uint8_t *group;     /* one element for each MEMORY_GROUP pages: 1 if at least one of these pages
+                         * is touched */
     struct rnic_mr *mr; /* NULL while the region is not registered */
 };
 
@@ -113,7 +114,7 @@ struct shadow_memory {
 };
 
 void shadow_init(struct shadow_memory *memory);
-/* The caller must have deleted the RNIC that uses the regions. */
+/* Frees all regions and lists. The caller must have deleted the RNIC that uses the regions. */
 void shadow_free(struct shadow_memory *memory);
 
 /* Widens the region of an R_Key by an access that the recorded responder accepted. Ignores an
@@ -184,7 +185,8 @@ struct shadow_view {
     bool atomic; /* true for an atomic: the responder executes later requests of the direction after
                   * it; false for a READ, which they may overtake */
     uint64_t va;
-    const uint8_t *byte; /* `len` bytes of a word; a responder changes and reads it at once */
+    const uint8_t *byte; /* `len` bytes of a word; a responder changes and reads the word
+                          * atomically */
     uint32_t len;
 };
 

@@ -15,8 +15,8 @@
  * other words remain. */
 #define WORD_EFFORT (UINT64_C(1) << 18)
 
-/* Maximum number of requests before and after a READ among which another READ of the same byte is
- * searched. */
+/* Maximum number of requests before and after a READ that are searched for another READ of the same
+ * byte. */
 #define OTHER_READ_MAX 4096u
 
 /* The longest payload of a packet. */

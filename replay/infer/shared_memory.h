@@ -80,7 +80,8 @@ bool shared_memory_atomic(const struct inferred_setup *s, const struct request_p
 int shared_memory_find(struct shared_memory *sharing, const struct session *session, uint32_t host);
 void shared_memory_free(struct shared_memory *sharing);
 
-/* Returns whether other directions have requests that must be executed before this one. */
+/* Returns whether other directions have requests that must be executed before request packet
+ * `entry` of direction `dir`. */
 bool shared_memory_waits(const struct shared_memory *sharing, uint32_t dir, uint32_t entry);
 
 /* Returns whether an order was found for the words that this request changes. */
@@ -96,9 +97,9 @@ bool shared_memory_explains(void *read, uint64_t va, uint8_t value);
 
 /* Returns 1 if other READs of the connection suggest that the responder's program changed the byte
  * at `va` from `written` before this READ: the next READ does not show `written` either, or the
- * previous READ showed it, so the requester waits for a change. Returns -1 if the next READ, or
- * another response to this READ, shows `written`. Returns 0 if there are no such READs, or if
- * another connection writes the byte. `read` points to a struct shared_read. */
+ * previous READ showed `written`, so the requester probably polls for a change. Returns -1 if the
+ * next READ, or another response to this READ, shows `written`. Returns 0 if there are no such
+ * READs, or if another connection writes the byte. `read` points to a struct shared_read. */
 int shared_memory_suggests_store(void *read, uint64_t va, uint8_t written);
 
 #endif

@@ -84,7 +84,8 @@ static bool is_empty_only(const struct roce_pkt *p)
 }
 
 /* Returns whether a packet is an empty WRITE without address, which Linux rxe sends after RESET for
- * a request of the use before. It later retransmits the other requests without these (D57). */
+ * a request of the previous use. Linux rxe later retransmits the other requests without these empty
+ * WRITEs (D57). */
 static bool is_blank(const struct trace_packet *p)
 {
     struct roce_pkt pkt;
@@ -95,8 +96,9 @@ static bool is_blank(const struct trace_packet *p)
     return pkt.reth.va == 0 && pkt.reth.rkey == 0;
 }
 
-/* Returns whether a request was sent before with a PSN near its present one. Linux rxe shifts the
- * PSNs of its requests by the number of empty Only packets that it inserts or omits (D41, D57). */
+/* Returns whether the same request was captured before with another PSN, at most SHIFT_MAX away.
+ * Linux rxe shifts the PSNs of its requests by the number of empty Only packets that it inserts or
+ * omits (D41, D57). */
 static bool is_shifted(const struct supposed_use *use, unsigned side, const struct roce_pkt *pkt)
 {
     roce_psn psn = roce_pkt_psn(pkt);
@@ -127,8 +129,9 @@ static unsigned compare_requests(const struct supposed_use *use, uint32_t idx, u
         return is_same_payload(&pkt, &before) ? 0 : USE_OTHER;
     if (is_empty_only(&pkt) || is_empty_only(&before) || is_shifted(use, side, &pkt))
         return USE_OTHER;
-    /* The capture may lack the request with its other PSN. Then its next copies are no further sign
-     * of another use. */
+    /* This may be a shifted request whose copy with the other PSN was not captured. Only the first
+     * copy costs USE_ODD; the next copies of the same request are not a further sign of another
+     * use. */
     if (use->side[side].shifts) {
         if (e->shifted && use->trace->pkt[e->shifted].opcode == pkt.bth.opcode &&
             use->trace->pkt[e->shifted].payload_len == pkt.payload_len)
@@ -177,8 +180,9 @@ static bool is_sent_after(const struct trace *trace, const struct trace_packet *
     return p->time - before->time >= REORDER_NS || trace_sent_before(trace, before, p);
 }
 
-/* Returns whether the requester sent the first captured request of the use before request `p`,
- * which has an earlier PSN. If the first one was retransmitted, the requester sent both before. */
+/* Returns whether request `p`, which has an earlier PSN than the first captured request of the use,
+ * was certainly sent after it: by the capture times or identifications, or because a request was
+ * already retransmitted. */
 static bool precedes_unseen(const struct supposed_use *use, const struct use_side *side,
                             const struct trace_packet *p)
 {
@@ -206,8 +210,8 @@ static int add_request(struct supposed_use *use, uint32_t idx, unsigned which)
             side->apart = roce_psn_add(psn, 1);
             return USE_ODD;
         }
-        start_side(side, idx, p, false); /* two requests have PSNs there, so the capture lacks
-                                          * requests in between */
+        start_side(side, idx, p, false); /* two requests have PSNs near `apart`, so the capture
+                                          * lacks the requests in between */
     }
     side->is_apart = false;
     if (roce_psn_diff(psn, side->base) < 0) {

@@ -27,7 +27,7 @@ static bool unknown_option(char *text, size_t size, const char *word, const stru
     return ambiguous || !best;
 }
 
-/* Returns whether the table `longs` contains an option whose member `val` is `val`. */
+/* Returns whether the table `longs` contains an option with the value `val`. */
 static bool has_value(const struct option *longs, int val)
 {
     while (longs->name && longs->val != val)
@@ -37,9 +37,9 @@ static bool has_value(const struct option *longs, int val)
 
 bool option_error(char *text, size_t size, int c, char *const *argv, const struct option *longs)
 {
-    const char *word = argv[optind - 1]; /* the argument that getopt_long() read last. If the wrong
-                                          * option is a letter before other letters in one argument,
-                                          * as Z in -Zv, it is the argument before */
+    const char *word = argv[optind - 1]; /* argument that contains the wrong option, except for a
+                                          * letter before other letters, such as Z in -Zv: then the
+                                          * argument before */
 
     if (optopt == 0)
         return unknown_option(text, size, word, longs);

@@ -219,8 +219,8 @@ int rnic_cm_disconnect(struct rnic_cm_id *id, const void *private_data, size_t l
  * connection is already established, and RNIC_ERR_STATE in other states. */
 int rnic_cm_comm_est(struct rnic_cm_id *id, rnic_time now);
 
-/* Sends a SIDR_REQ to resolve a UD service. The engine sets req->request_id. It retransmits the
- * SIDR_REQ every 4.096 us * 2^`timeout`, at most `retries` times. */
+/* Sends a SIDR_REQ to resolve a UD service. The engine sets req->request_id. Until the SIDR_REP
+ * arrives, it retransmits the SIDR_REQ every 4.096 us * 2^`timeout`, at most `retries` times. */
 int rnic_cm_sidr_request(struct rnic_cm_id *id, const struct roce_cm_sidr_req *req, uint8_t timeout,
                          uint8_t retries, const struct rnic_cm_addr *addr, rnic_time now);
 

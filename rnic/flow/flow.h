@@ -145,7 +145,7 @@ struct roce_flow_opts {
     /* Called at the end of a congestion episode: see struct roce_cnp_episode. */
     void (*on_cnp_episode)(void *user, const struct roce_cnp_episode *episode);
     /* Called when an operation completes. The connection's summary counts the same operations as
-     * completed. Unlike other callbacks, parts (roce_flow_split()) call this one without gate(). */
+     * completed. Parts (roce_flow_split()) call it without gate(), unlike the other callbacks. */
     void (*on_done)(void *user, const struct roce_flow_done *done);
     /* Called when a connection ends: it was evicted, its QPs were reused, or the capture ended. */
     void (*on_conn)(void *user, const struct roce_conn_summary *conn);

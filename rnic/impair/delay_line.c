@@ -40,8 +40,8 @@ static struct delay_entry *find_overtaken(const struct delay_line *line)
 }
 
 /* Called when frame `by` arrives at time `at`. It overtakes each waiting frame of its lane
- * (`by->lane`) that was sent before. Counts this in each of these frames. A waiting frame that was
- * overtaken by enough frames becomes due. */
+ * (`by->lane`) that was sent before. Subtracts 1 from `hold` of each of these frames. A waiting
+ * frame that was overtaken by enough frames becomes due. */
 static void count_overtaking(struct delay_line *line, const struct delay_entry *by, uint64_t at)
 {
     struct delay_entry *entry;

@@ -97,8 +97,8 @@ uint32_t pcapng_process(bool big, const uint8_t *block, uint32_t len, uint32_t o
  */
 #define PCAPNG_RNIC "RoCEdrill software RNIC"
 
-/* Start of the comment in the section header of a recording whose packets rnic-run --impair dropped
- * in part. The number of dropped packets and the rules follow. */
+/* Start of the comment in the section header of a recording, if rnic-run --impair dropped packets
+ * of the recorded programs. The number of dropped packets and the rules follow. */
 #define PCAPNG_RNIC_DROPPED "rnic-run dropped "
 
 /* Returns whether a section header names this application as its writer. */

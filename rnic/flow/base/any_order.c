@@ -3,14 +3,15 @@
 
 #include "flow/base/counters.h"
 
-/* lowest number of early packets that shows a receiver that accepts any order. An early packet was
- * captured before a packet with an earlier PSN, and was acknowledged without a retransmission. For
- * fewer early packets, a NAK or a go-back may still follow. */
+/* A receiver is assumed to accept requests in any order after this number of early requests. An
+ * early request was captured before a request with an earlier PSN, and was acknowledged without a
+ * retransmission. For fewer early requests, a NAK or a go-back may still follow. */
 #define ACCEPTED_MIN 4u
-/* lowest number of early packets for each sequence NAK, and of READs with early responses for each
- * go-back, that shows a receiver that accepts any order */
+/* In addition, there must be at least this number of early requests for each sequence NAK. For READ
+ * responses: at least this number of READs with early responses for each go-back. */
 #define ACCEPTED_PER_GO_BACK 4u
-/* lowest number of returns of a sender to an earlier UDP source port that shows several paths */
+/* A sender that changed back to an earlier UDP source port at least this number of times is assumed
+ * to use several paths. */
 #define PATHS_MIN 4u
 
 static uint64_t read_go_backs(const struct roce_cold_counters *requester)

@@ -28,7 +28,7 @@ void roce_spread_add(struct roce_spread *s, uint64_t v)
     s->sum += v;
 }
 
-/* Returns a rate in bytes per second. The product does not overflow, because a window has fewer
+/* Returns a rate in bytes per second. bytes * SECOND does not overflow, because a window has fewer
  * than 2^32 bytes. */
 static uint64_t rate_of(uint64_t bytes, uint64_t ns)
 {

@@ -243,16 +243,15 @@ struct roce_watch_point {
                          * ACK answers the request */
     bool too_soon;      /* the first response is too early to answer the retransmission */
     uint8_t syndrome;   /* syndrome of the first ACK */
-    bool moved;         /* since the go-back began, an ACK was captured for a PSN of the go-back
-                         * before this point: at that time the responder had not accepted this point
-                         * yet */
+    bool moved;         /* since the go-back began, an ACK for an earlier PSN of the go-back was
+                         * captured: at that time the responder had not accepted `psn` yet */
     uint32_t requests;  /* number of transmissions that a response with this PSN may answer, counted
                          * since the go-back began */
     uint32_t after;     /* number of the transmissions in `requests` from the retransmission of
                          * `psn` on */
     uint32_t responses; /* responses with this PSN since the go-back began */
-    uint32_t groups;    /* number of groups of responses. Two groups are at least half of the time
-                         * apart that the requester waited before the go-back */
+    uint32_t groups;    /* number of groups of responses. A response begins a new group if the
+                         * previous response is at least half of the requester's wait older */
     uint64_t sent;      /* time of the latest transmission of this PSN before the go-back, ns */
     uint64_t latest;    /* time of the latest response, ns */
 };

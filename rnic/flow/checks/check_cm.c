@@ -40,7 +40,8 @@ static void check_rdmaip(struct roce_ctx *ctx, const struct roce_cm_msg *msg)
         return;
     if (!v4 && !roce_pkt_has(ctx->pkt, ROCE_HDR_IP6)) {
         /* A packet of RoCEv1 or InfiniBand has no IP header. Its GIDs may contain an IPv4 address,
-         * or only a MAC address or GUID. */
+         * or only a MAC address or GUID, so addresses are compared only if all are IPv4 addresses.
+         */
         if (ip.ipv != 4 || !roce_gid_is_ip4(ctx->src) || !roce_gid_is_ip4(ctx->dst))
             return;
     } else if (ip.ipv != (v4 ? 4 : 6)) {

@@ -386,8 +386,8 @@ void roce_check_mtu_learn(struct roce_ctx *ctx)
     }
     if (conn->facts.mtu && conn->facts.mtu != len && roce_conn_cm_seen(conn)) {
         REPORT_ONCE(ctx, CM_MTU, "payload length", conn->facts.mtu, len, conn->facts.cm.req_frame);
-        conn->inconsistent = true; /* the path MTU in the CM messages is wrong, so they are not
-                                    * those of these QPs */
+        conn->inconsistent = true; /* the path MTU in the CM messages is wrong, so the messages may
+                                    * not belong to these QPs */
     }
     conn->facts.mtu = len;
     conn->facts.mtu_sure = conn->mtu_seen = true;

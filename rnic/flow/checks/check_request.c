@@ -37,8 +37,8 @@ static void check_reads(struct roce_ctx *ctx)
     limit = active ? sum->cm.rep_responder_resources : sum->cm.responder_resources;
     if (!(roce_conn_cm_seen(ctx->conn) & 1u << ROCE_CM_REP))
         limit = RD_ATOMIC_MAX;
-    /* With two capture points, a response may be captured late. A READ may then be answered
-     * although it counts as outstanding. */
+    /* Report nothing if the oldest outstanding READ is at least ROCE_MIN_TIMEOUT_NS old. It may be
+     * answered already: with two capture points, its response may be captured late. */
     if (limit < RD_ATOMIC_MAX && oldest &&
         roce_since(oldest->time, ctx->time) >= ROCE_MIN_TIMEOUT_NS)
         return;

@@ -283,9 +283,8 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
         *trigger = rsp->rnr_frame;
         return ROCE_CAUSE_RNR_NAK;
     }
-    /* A sequence NAK also causes a go-back that starts at a PSN after that of the NAK: the
-     * requester began at the PSN of the NAK, but these retransmissions were lost before the capture
-     * point. */
+    /* The sequence NAK is the cause even if the go-back seems to start after the PSN of the NAK:
+     * the retransmissions before it were lost before the capture point. */
     if (nak && (roce_since(rsp->nak_time, ctx->time) < slow || idle < slow ||
                 roce_diff(psn, rsp->nak_psn) >= 0)) {
         *trigger = rsp->nak_frame;

@@ -79,8 +79,8 @@ void roce_spurious_watch(struct roce_ctx *ctx, const struct roce_sent_packet *e,
     bool own = e && roce_opcode_is_answered(roce_opcode(e->op));
     struct roce_timeout_watch *watch;
 
-    /* Do not watch a go-back before which the capture shows a NAK or another response to the
-     * request: the requester did not receive it, or ignored it. */
+    /* Do not watch the go-back if a NAK or another response to the request was captured before it:
+     * the requester did not receive this response, or ignored it. */
     if (!e || rsp->nak || rsp->rnr || rsp->fatal ||
         (req->una_known && roce_diff(req->una, psn) > 0) ||
         (own && ((e->flags & ROCE_SENT_IMPLIED) || (e->marks & ROCE_MARK_RESP_GAP) ||

@@ -9,7 +9,7 @@
 
 #include "analysis_store.h"
 
-/* An out-of-order packet is inserted before at most this number of records. */
+/* maximum number of later records that are searched for the place of an out-of-order packet */
 #define REORDER_MAX 4096
 #define IS_RESPONSE 0x80000000u
 /* In follow_record_t.seq, the 7 bits above the PSN are the index of the use of the QP pair. */

@@ -22,7 +22,8 @@ static bool is_same_name(const char *a, const char *b)
 }
 
 /* Returns the plugin's field for the built-in dissector's field `name`, or NULL. `name` begins with
- * BUILTIN; the rest of `name` is also the rest of the plugin's name. */
+ * BUILTIN. The two names are equal after their first part: for example, infiniband.bth.psn and
+ * roce.bth.psn. */
 static const char *find_counterpart(const char *name)
 {
     const char *rest = name + strlen(BUILTIN);

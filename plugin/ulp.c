@@ -231,7 +231,7 @@ static void fill_info(struct infinibandinfo *info, const struct roce_pkt *pkt, p
     info->payload_tree = tree;
     info->opCode = pkt->bth.opcode;
     info->packet_seq_num = pkt->bth.psn;
-    /* pad_count is 0, because the payload that the dissector receives has no pad bytes. */
+    /* info->pad_count stays 0, because the payload that the dissector receives has no pad bytes. */
     if (roce_pkt_has(pkt, ROCE_HDR_RETH)) {
         info->reth_remote_key = pkt->reth.rkey;
         info->reth_remote_address = pkt->reth.va;

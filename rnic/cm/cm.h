@@ -62,8 +62,8 @@ struct rnic_cm_attr {
                             const uint8_t gid[16]);
     /* Time that a REQ or SIDR_REQ for an unknown service waits for a listener, ns; 0: no wait,
      * reject at once. The wait is useful because a rejection is final, and a peer may connect
-     * shortly before the program here listens. It is at most half of the response timeout in the
-     * REQ. */
+     * shortly before the program here listens. The wait is at most half of the response timeout in
+     * the REQ. */
     uint64_t listen_wait;
     /* Returns whether another engine of the port listens for this service at `gid`. If so, a
      * request for the service does not wait in this engine. NULL: no other engine does. */

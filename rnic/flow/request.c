@@ -66,8 +66,8 @@ static bool may_follow(const struct roce_sent_packet *prev, const struct roce_se
     return roce_may_follow(roce_opcode(prev->op), roce_opcode(e->op));
 }
 
-/* A packet of `psn_cnt` PSNs was captured after its acknowledgement. Subtracts its PSNs from the
- * counter of PSNs that were acknowledged but not captured. */
+/* Subtracts the `psn_cnt` PSNs of a packet from the counter of PSNs that were acknowledged but not
+ * captured, because the packet is captured now, after its acknowledgement. */
 static void uncount_unseen(struct roce_ctx *ctx, uint32_t psn_cnt)
 {
     struct roce_cold_counters *sum = ctx->sender->counts.cold;

@@ -46,7 +46,7 @@ static bool is_back(uint64_t rate, uint64_t before)
     return rate >= before - before / 10;
 }
 
-/* The current packet is a CNP to `side`. Returns the rate at which `side` sent before this CNP, in
+/* Returns the rate at which `side` sent before the current packet, which is a CNP to `side`, in
  * bytes per second; 0 if unknown. */
 static uint64_t rate_now(const struct roce_ctx *ctx, const struct roce_endpoint *side)
 {

@@ -57,8 +57,8 @@ const char *roce_rule_explain(enum roce_rule rule);
  * case-sensitive. */
 enum roce_rule roce_rule_find(const char *id);
 
-/* The severity names are "ERROR", "WARN", "NOTE". The judge names are "flow", "wire", "rnic test",
- * "api test". */
+/* Return names for reports. Severities: "ERROR", "WARN" or "NOTE". Judges: "flow", "wire", "rnic
+ * test" or "api test". */
 const char *roce_severity_name(enum roce_severity severity);
 const char *roce_judge_name(enum roce_judge judge);
 

@@ -85,7 +85,8 @@ static bool is_rnr_exhausted(const struct roce_ctx *ctx, const struct roce_rsp *
 /* wait before a retransmission by timeout, if the capture shows no such wait, ns */
 #define WAIT_NS UINT64_C(250000000)
 /* A requester whose retry count is unknown is assumed to have stopped after this multiple of its
- * longest wait. It is not lower because devices with adaptive retransmission double their waits. */
+ * longest wait. The multiple is not lower, because devices with adaptive retransmission double
+ * their waits. */
 #define SILENCE_CNT 3u
 
 /* Returns whether the requester gave up after `retries` retransmissions of one request. `since` is

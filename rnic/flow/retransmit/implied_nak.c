@@ -38,9 +38,8 @@ void roce_implied_nak(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
         req->pending_cause = ROCE_CAUSE_IMPLIED_NAK;
 }
 
-/* The current response acknowledges the PSNs before `upto`. If a READ or atomic among them was
- * retransmitted for an implied NAK and is still unanswered, this response NAKs it implicitly again.
- */
+/* Records a repeated implied NAK: the current response acknowledges the PSNs before `upto`, but a
+ * READ or atomic among them was retransmitted for an implied NAK and is still unanswered. */
 void roce_implied_nak_again(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
 {
     struct roce_window *w = &req->win;
@@ -65,8 +64,8 @@ void roce_implied_nak_again(struct roce_ctx *ctx, struct roce_req *req, uint32_t
     req->implied_nak = false;
 }
 
-/* The result is true if the requester still waits for an earlier READ or atomic and has
- * retransmitted `e`: it then discards responses to the first transmission of `e`. */
+/* Returns true if the requester still waits for an earlier READ or atomic and has retransmitted
+ * `e`. The requester then discards responses to the first transmission of `e`. */
 bool roce_response_is_stale(const struct roce_req *req, const struct roce_sent_packet *e)
 {
     return req->implied_nak && (e->marks & ROCE_MARK_REREQUESTED) &&

@@ -89,9 +89,9 @@ static uint64_t usual_reaction(const struct roce_ctx *ctx, uint32_t *cnt)
 }
 
 /* Returns whether a silence of `idle` ns is so long that no captured packet can have caused the
- * current retransmission, but only the requester's timer. It must be far longer than `permille` of
- * 1000 round trips, and far longer than the usual reaction to a NAK. Without a measured round-trip
- * time, returns false. */
+ * current retransmission, but only the requester's timer. The silence must be far longer than
+ * `permille` of 1000 round trips, and far longer than the usual reaction to a NAK. Without a
+ * measured round-trip time, returns false. */
 static bool is_far_above_rtt(const struct roce_ctx *ctx, uint64_t idle, unsigned permille)
 {
     struct roce_hist room;
@@ -402,8 +402,8 @@ static void count_missing_repeats(const struct roce_ctx *ctx, uint32_t from, uin
         roce_cold(ctx->flow, ctx->sender)->missing_repeats += (uint32_t)missing;
 }
 
-/* Counts a retransmission by timeout after a fatal NAK was captured. It shows that the NAK did not
- * arrive: a requester that received it would not retransmit. */
+/* Counts a retransmission by timeout after a fatal NAK was captured. The retransmission shows that
+ * the NAK did not arrive: a requester that received it would not retransmit. */
 static void count_timeout_after_nak(const struct roce_ctx *ctx)
 {
     struct roce_conn_facts *sum = &ctx->conn->facts;

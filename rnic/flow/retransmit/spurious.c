@@ -301,8 +301,8 @@ static bool is_outdated(const struct roce_endpoint *requester,
     return packets_of(requester) - watch->packet_cnt > PACKETS_MAX;
 }
 
-/* `later` is a spurious go-back. Returns whether `watch` is an earlier go-back over the same
- * packets, with no response between the two. */
+/* Returns whether the go-back `watch` began before the spurious go-back `later`, retransmitted the
+ * same packets, and was not followed by a response before `later`. */
 static bool is_before(const struct roce_timeout_watch *watch,
                       const struct roce_timeout_watch *later)
 {

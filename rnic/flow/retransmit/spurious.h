@@ -51,8 +51,9 @@ void roce_spurious_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool counted)
  * that the response shows to be spurious, and counts it as such. */
 void roce_spurious_response(struct roce_ctx *ctx, struct roce_req *req);
 
-/* Moves `part` of the retransmissions after timeouts to those after spurious timeouts. `late` is
- * the time from a request to its late response, ns. */
+/* Subtracts `part` from the counters of retransmissions after timeouts, and adds it to the counters
+ * of retransmissions after spurious timeouts. `late` is the time from a request to its late
+ * response, ns. */
 void roce_spurious_move(struct roce_cold_counters *cold, const struct roce_retx_summary *part,
                         uint64_t late);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Port: sends and receives frames. Four kinds of port have this interface. port_pcap uses libpcap
+ * Port: sends and receives frames. Five kinds of port have this interface. port_pcap uses libpcap
  * on a network interface, and port_shm uses memory shared with other processes. An impairing port
- * (impair_port) or a recording port (record) works in front of another port. Called by
- * rnic/port/live and by replay.
+ * (impair_port), a tap port (tap_port) or a recording port (record) works in front of another port.
+ * Called by rnic/port/live and by replay.
  *
  * 1. Open a port, and optionally others in front of it. The port in front owns the port behind it.
  * 2. Call rnic_port_arm() and wait for the descriptors of rnic_port_fds(), until

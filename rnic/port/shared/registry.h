@@ -4,15 +4,17 @@
  * ports, and find each other (process.h). No daemon is needed. A process claims a name by binding
  * an abstract unix socket to "\0rnic/<interface>/<name>". A name has at most one owner in a network
  * namespace, and the kernel frees the name however the process ends. The sockets are datagram
- * sockets that receive nothing, except for the listening sockets of proc/ (stream) and shm/
- * (sequenced packets).
+ * sockets that receive nothing, except for the listening sockets of proc/ (stream), shm/ and
+ * shm-more/ (sequenced packets).
  *
  *   qpnblk/<n>    QPNs n * 4096 .. n * 4096 + 4095, n = 1..4094
  *   gsi           the process that answers QP 1 requests for services that no process has
  *   cm/<ps>/<n>   a port of the connection manager, at all addresses
  *   cm/<ps>/<n>/<gid>  the port at one address: a GID in 32 hexadecimal digits
  *   proc/<pid>    listens, and sends a description of the process to each client
- *   shm/<uid>.<n> listens for the other processes of the user on shared memory (shm/hello.h)
+ *   shm/<uid>.<n> listens for the other processes of the user on shared memory (shm/hello.h);
+ *                 <n>: number of the first QPN block of the process
+ *   shm-more/<uid>.<n>  the same for each further QPN block of the process
  */
 #ifndef PORT_SHARED_REGISTRY_H
 #define PORT_SHARED_REGISTRY_H

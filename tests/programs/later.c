@@ -85,8 +85,8 @@ static void no_completion_counter(void)
     MUST(caps_of(context, room, sizeof room) == EOPNOTSUPP);
 }
 
-/* Allocates and registers a buffer through the device (ibv_alloc_buf()). Its handle is opaque, so
- * no header is needed. */
+/* Allocates and registers a buffer through the device (ibv_alloc_buf()). The handle of the buffer
+ * is an opaque pointer, so no header is needed. */
 static void buffer(void)
 {
     struct both both;

@@ -390,7 +390,7 @@ static void closed_descriptors_lose_the_device(void)
     lose_device();
 }
 
-#define OWN_FD 200 /* the device uses no descriptor number from this on */
+#define OWN_FD 200 /* the device uses only descriptor numbers below this one */
 
 static int own_file(int *far)
 {

@@ -18,7 +18,8 @@ import wire
 USERS = (65533, 65534)
 FALSE_NAMES = 200
 BLOCKS = 4094
-# Binds sockets until its standard input ends, with the names of QPN ranges, or of processes that never reply.
+# Binds abstract Unix sockets to the names of QPN ranges ("qpnblk") or of processes that never reply ("proc"), and keeps
+# them until its standard input ends.
 SQUATTER = """
 import socket, sys
 kept = []

@@ -30,8 +30,8 @@ static unsigned listed; /* number of captures that were opened */
 
 struct pcap *pcap_create(const char *device, char *error);
 
-/* Lists the devices before a capture is opened, as a libpcap with an RDMA sniffer does. The device
- * calls this function when it is opened itself. */
+/* Replaces the function of libpcap, which our device calls when it is opened. Lists the RDMA
+ * devices first, as a libpcap with an RDMA sniffer does. */
 __attribute__((visibility("default"))) struct pcap *pcap_create(const char *device, char *error)
 {
     struct pcap *(*next)(const char *, char *) = NULL;
@@ -179,8 +179,8 @@ static const uint8_t *bth(const uint8_t *frame)
 
 /* ---- the cases of this program --------------------------------------------------------------- */
 
-/* A sniffer flow without a frame stays silent, then shows the packets of an RC WRITE and its
- * acknowledgement. */
+/* A QP with a sniffer flow must receive nothing while there is no traffic, and then the packets of
+ * an RC WRITE and its acknowledgement. */
 static void sniffer(void)
 {
     struct ibv_flow_attr attr = {.type = IBV_FLOW_ATTR_SNIFFER, .size = sizeof attr, .port = 1};
@@ -257,11 +257,12 @@ static void flows(void)
     send_frame(&second, tagged, sizeof tagged);
     MUST(next_frame(&first, PATIENT, &got) == sizeof tagged);
     MUST(memcmp(got, tagged, sizeof tagged) == 0);
-    /* A RoCE packet belongs to the QPs of its device. */
+    /* A RoCE packet is for the other QPs of the device: a raw packet QP without a sniffer flow must
+     * not receive it. */
     send_frame(&first, frame, make(frame, 17, 5, ROCE));
     MUST(next_frame(&first, QUIET, &got) == 0 && next_frame(&second, 0, &got) == 0 &&
          next_frame(&rest, 0, &got) == 0);
-    /* After a flow is destroyed, it chooses no frames. */
+    /* After its flow is destroyed, a QP must receive no frames. */
     MUST(ibv_destroy_qp(first.qp) == EBUSY);
     MUST(ibv_destroy_flow(first.flow) == 0);
     first.flow = NULL;

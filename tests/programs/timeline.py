@@ -15,7 +15,8 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 STEPS = ("SEEN", "FIRST", "LAST", "ACKED", "CQE", "POLLED")
 
-# Program, options, number of requests of both processes, operation, whether all requests have completions
+# Command of the server, command of the client, options of rnic-run, number of requests of both processes, operation,
+# whether all requests are signaled
 RUNS = [
     ("ibv_rc_pingpong -g 1 -n 100", "ibv_rc_pingpong -g 1 -n 100 127.0.0.1", [], 200, "SEND", True),
     ("ibv_ud_pingpong -g 1 -n 100", "ibv_ud_pingpong -g 1 -n 100 127.0.0.1", [], 200, "SEND", True),

@@ -13,7 +13,8 @@ import subprocess
 import sys
 import tempfile
 
-# Program and arguments, and what the line names. The folder has: a.pcap, cut.pcap, empty, text, d/a.pcap, e/.
+# Rows: wrong command line | text that the one line of error output must contain. The command runs in a folder with the
+# files a.pcap, cut.pcap, empty, text and d/a.pcap, and the empty folder e.
 ROWS = """
 rocedrill                                        | no command given (see rocedrill --help)
 rocedrill chek a.pcap                            | 'chek'; did you mean 'check'?

@@ -71,7 +71,7 @@ char *checkrun_read(const char *path);
 /* Writes the frames to a pcap file in $T, with microsecond timestamps and host byte order. */
 void checkrun_write_pcap(const char *name, uint32_t linktype, const struct capture *capture);
 
-/* Writes the frames of a conversation in the same way, and calls flowgen_free(). */
+/* Writes the frames of a conversation to a pcap file in $T, and calls flowgen_free(). */
 void checkrun_write_flow(const char *name, struct flowgen *flow);
 
 #endif

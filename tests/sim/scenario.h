@@ -60,8 +60,8 @@ struct scn_pool {
     uint32_t off[SCN_DEPTH]; /* offsets of the buffers in the device's memory */
     uint32_t room;
     struct scn_buffer {
-        uint32_t room;   /* usable length of the buffer, bytes; at most that of the other buffers of
-                          * the pool */
+        uint32_t room;   /* usable length of the buffer, bytes: `room` of the pool, or less if the
+                          * buffer is too short on purpose */
         bool bad;        /* the L_Key of the buffer in the receive WQE is invalid */
     } posted[SCN_DEPTH]; /* model: posted WQEs in order; those before number `taken` are consumed */
     uint64_t taken;

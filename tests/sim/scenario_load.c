@@ -21,7 +21,7 @@ static unsigned pool_dev(const struct scenario *s, const struct scn_pool *p)
     return UINT32_MAX;
 }
 
-/* Returns the link whose responder uses the buffer pool `p` and that makes an error, or NULL. */
+/* Returns the link with an error (enum scn_accident) whose responder uses the pool `p`, or NULL. */
 static struct scn_link *accident_of(struct scenario *s, const struct scn_pool *p)
 {
     for (unsigned i = 0; i < s->link_cnt; i++)

@@ -24,8 +24,8 @@ static bool failing;
 static struct ibv_mr *mrs[MRS];
 static unsigned mr_cnt;
 
-/* pipe that is readable while an asynchronous event is pending, the event's type and QPN; existing
- * QPs */
+/* `event_pipe` is readable while an asynchronous event is pending, which `event_type` and
+ * `event_qpn` describe. `qps`: existing QPs. */
 static int event_pipe[2] = {-1, -1};
 static enum ibv_event_type event_type;
 static unsigned event_qpn;

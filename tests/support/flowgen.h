@@ -72,8 +72,8 @@ uint16_t flowgen_linux_sport(uint32_t qpn0, uint32_t qpn1);
  * values. Advances the PSN of the side. */
 struct roce_pkt flowgen_req(struct flowgen *g, int side, uint8_t opcode, uint32_t len);
 
-/* Returns a response packet that `side` sends to PSN `psn` of the other side. The AETH has the
- * current MSN and no valid credit count. */
+/* Returns a response packet with PSN `psn` from `side`. The AETH has the current MSN and no valid
+ * credit count. */
 struct roce_pkt flowgen_resp(struct flowgen *g, int side, uint8_t opcode, uint32_t psn,
                              uint32_t len);
 

@@ -160,7 +160,8 @@ struct simnet {
     uint64_t hold_output[SIMNET_NODES]; /* time until which each node must wait for its link, ns */
     struct simnet_rule rule[SIMNET_RULES];
     unsigned rule_cnt;
-    /* First `chance_cnt` chance faults of all paths, then the exact faults of the current frame. */
+    /* The first `chance_cnt` rules are the chance faults of all paths. The exact faults of the
+     * current frame follow. */
     struct impair_rules faults;
     size_t chance_cnt; /* number of chance faults */
     struct impair impair;

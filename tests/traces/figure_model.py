@@ -90,7 +90,9 @@ class Requester:
     def __init__(self, mtu, base, timeout, numbered, damaged):
         self.mtu, self.nxt, self.slow = mtu, base, timeout * 3 // 4 if timeout else MS
         self.timeout, self.answer_time = timeout, None
-        # READ responses: next PSN, PSNs requested, captured and missing; gaps, and those sent again (also in bytes).
+        # stream: next expected PSN of the READ responses. The sets have the PSNs of READ responses that were requested
+        # (read_psns), captured, and missing (unread). gaps: [number of gaps, number of missing
+        # responses]; repeated: [number of responses sent again, their payload bytes].
         self.stream, self.read_psns, self.captured, self.unread = None, set(), set(), set()
         self.gaps, self.repeated = [0, 0], [0, 0]
         self.una, self.known = base, base is not None
@@ -222,7 +224,7 @@ class Requester:
 
     def go_back(self, p, e, span):
         idle = p.time - max(self.time, e.last.time if e else 0)
-        # The model rounds the times of responses down to microseconds, because rocedrill stores them so.
+        # The model rounds the times of responses down to microseconds, because rocedrill stores them in microseconds.
         silence = idle if self.answer_time is None else min(idle, (p.time // 1000 - self.answer_time // 1000) * 1000)
         nak = self.nak if self.nak and silence < self.shown() else None
         # After a timeout or a NAK, the requester goes back to the oldest outstanding PSN. Packets between the

@@ -279,7 +279,7 @@ static void r134_requests_wait_for_credits(void)
     requester_aeth(&fake, 2, ROCE_SYNDROME_ACK | 0, 1); /* the LSN is still 1 */
     requester_expect_gate(&fake, RNIC_REQ_CREDIT);
     requester_aeth(&fake, 3, ROCE_SYNDROME_ACK | 0,
-                   1); /* that packet was acknowledged: its message continues */
+                   1); /* the probe was acknowledged, so its message continues */
     EXPECT_EQ(requester_out_all(&fake), 2);
     requester_expect_gate(&fake, RNIC_REQ_CREDIT);      /* SSN 3 is two beyond the LSN */
     requester_aeth(&fake, 5, ROCE_SYNDROME_ACK | 2, 2); /* the ACK makes the LSN 4 */

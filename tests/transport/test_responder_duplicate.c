@@ -253,12 +253,13 @@ static void duplicate_read_restarts_running_response(void)
     EXPECT_EQ(read_req(PSN, 0, 5 * RESPONDER_MTU), RNIC_RESP_ADVANCE);
     responder_expect_read(&fake, FIRST, PSN, 0, RESPONDER_MTU);
     responder_expect_read(&fake, MIDDLE, PSN + 1, RESPONDER_MTU, RESPONDER_MTU);
-    /* starts after the packets already sent: the running response will include it */
+    /* This READ begins after the packets already sent, so the current response will include it. */
     EXPECT_EQ(read_req(PSN + 3, 3 * RESPONDER_MTU, 2 * RESPONDER_MTU), RNIC_RESP_DROP);
-    /* requests less than the running response has left: the running response continues */
+    /* This READ asks for fewer packets than the current response still has to send, so the current
+     * response continues. */
     EXPECT_EQ(read_req(PSN + 1, RESPONDER_MTU, RESPONDER_MTU), RNIC_RESP_DROP);
     responder_expect_read(&fake, MIDDLE, PSN + 2, 2 * RESPONDER_MTU, RESPONDER_MTU);
-    /* restarts at the current packet, then at an earlier one */
+    /* The response restarts at its next packet, and then at an earlier one. */
     EXPECT_EQ(read_req(PSN + 3, 3 * RESPONDER_MTU, 2 * RESPONDER_MTU), RNIC_RESP_DUPLICATE_READ);
     responder_expect_read(&fake, FIRST, PSN + 3, 3 * RESPONDER_MTU, RESPONDER_MTU);
     EXPECT_EQ(read_req(PSN, 0, 5 * RESPONDER_MTU), RNIC_RESP_DUPLICATE_READ);
@@ -326,7 +327,7 @@ static void r208_after_failure(void)
     responder_free(&fake);
 }
 
-/* The key is deregistered in the middle of a WRITE (R208). */
+/* The key is deregistered in the middle of a WRITE: the next packet gets a NAK (R208). */
 static void r208_write_without_key(void)
 {
     struct roce_pkt pkt;

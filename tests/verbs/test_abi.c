@@ -41,7 +41,8 @@ static_assert(offsetof(struct ibv_port_attr, port_cap_flags2) <= 50, "the old ib
 static void *ours, *theirs;
 
 /* Loads our library and the system's, which have the same SONAME. The system's library is in a
- * separate linker namespace, because ours cannot be in one in a sanitizer build. */
+ * separate linker namespace, because in a sanitizer build our library can only be loaded into the
+ * main one. */
 static bool load(void)
 {
     if (!ours)

@@ -222,8 +222,9 @@ static void pcapng_of_every_kind(void)
     }
 }
 
-/* Each row is a time with nine nines after the second, in a resolution finer than a nanosecond. The
- * reader must return it exactly. libpcap computes some of these times wrong. */
+/* Each row is a time in a resolution finer than a nanosecond, most of them just before a full
+ * second. The reader must return the time rounded down to whole nanoseconds. libpcap computes some
+ * of these times wrong. */
 static void times_finer_than_a_nanosecond_are_exact(void)
 {
     static const struct {

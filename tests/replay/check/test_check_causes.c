@@ -298,8 +298,8 @@ static void rates_around_cnps_are_reported(void)
     checkrun_free(&r);
 }
 
-/* Neither the headline nor the report says that nothing happened if a CNP did not slow the sender,
- * or if the capture is too short to measure its rate. */
+/* A CNP did not slow the sender, or the capture is too short to measure the rate of the sender. The
+ * headline and the report must still name the congestion. */
 static void cnps_without_a_slower_sender_are_reported(void)
 {
     static const struct {

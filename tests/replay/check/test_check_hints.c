@@ -125,8 +125,9 @@ static void requester_with_one_message_in_flight_is_described(void)
     }
 }
 
-/* The peer acknowledged packets of 2048 bytes, and then answers no more. The hints name only what
- * these ACKs do not refute. The list of the last packets states all waits. */
+/* The peer acknowledges packets of 2048 bytes, and then sends no more responses. The hints must not
+ * name a cause that these ACKs refute, such as a too small MTU of the path. The list of the last
+ * packets must state the shortest and the longest wait before a retransmission. */
 static void hints_agree_with_earlier_acks(void)
 {
     static const uint64_t waits_ns[] = {60000000, 70000000, 65000000};

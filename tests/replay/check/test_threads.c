@@ -190,8 +190,8 @@ static int by_time(const void *a, const void *b)
                               : (x->data > y->data) - (x->data < y->data);
 }
 
-/* Adds a conversation with new addresses. One in `damage` frames is lost, and one in `damage` is
- * damaged; 0: none. */
+/* Adds a conversation with new addresses. One in `damage` frames is lost, and one in `damage`
+ * frames is damaged. If `damage` is 0, no frame is lost or damaged. */
 static void add_talk(struct capture *mix, const struct capture *from, struct rng *rng,
                      uint32_t damage)
 {

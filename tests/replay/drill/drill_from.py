@@ -20,7 +20,8 @@ import tempfile
 
 ROCEDRILL, TOP = sys.argv[1], pathlib.Path(sys.argv[2])
 ROLES = ("responder", "requester")
-# Groups whose recorded drills become drills again, and the roles of the device in these drills.
+# Groups of drills that are played and recorded. From each recording a drill is written again, once for each of these
+# roles of the device.
 GROUPS = {"xrc": ROLES, "unreliable": ROLES, "cm": ("responder",), "rc-req": ("requester",)}
 # Captures of --record from which no drill can be written, with a part of the reason.
 REFUSED = {

@@ -104,8 +104,8 @@ static bool alter(struct roce_pkt *pkt, enum alteration kind, uint8_t *payload, 
 }
 
 /* Copies the first captured request of the connection that has the PSN before that of frame `frame`
- * to `buf`, with the IPv4 identification of `frame`: with its own one, it would be a copy made by
- * the network. Returns its length, or 0 if there is none. */
+ * to `buf`. The copy gets the IPv4 identification of `frame`; with its old identification it would
+ * look like a duplicate made by the network. Returns its length, or 0 if there is none. */
 static int request_before(const struct capture *capture, uint32_t frame, uint8_t *buf)
 {
     struct roce_pkt pkt, other;

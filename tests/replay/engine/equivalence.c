@@ -300,8 +300,8 @@ static bool is_before_first(const struct replay *altered, uint32_t frame)
            altered->session.dir[run].setup.event[event].before_first;
 }
 
-/* Checks whether the answer continues the response to a READ that was sent before the first
- * captured request. No CM message shows the first PSN. */
+/* Returns whether the response in a frame may continue the response to a READ that was sent before
+ * the first captured request. If CM messages were captured, it cannot: they show the first PSN. */
 static bool is_tail_of_first(const struct replay *altered, uint32_t frame)
 {
     const struct inferred_setup *s;
@@ -418,8 +418,8 @@ static uint32_t flow_of(const struct trace *trace, uint32_t frame)
     return KEYMAP_NONE;
 }
 
-/* Returns whether the altered request belongs to no direction, because it follows a fatal NAK of
- * the use before, without CM messages. */
+/* Returns whether the altered request belongs to no direction, because a fatal NAK before it ended
+ * the use of the QPs, and no CM message shows the next use. */
 static bool is_new_use(const struct replay *altered, uint32_t frame)
 {
     uint32_t flow = flow_of(&altered->trace, frame);

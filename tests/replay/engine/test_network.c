@@ -93,8 +93,9 @@ static void a_delayed_request_arrives_as_a_duplicate(void)
     expect_holds(&t, 1, 0);
 }
 
-/* As in the test above, but the responder has no receive WQE when the delayed SEND arrives, and has
- * one when the retransmission arrives. */
+/* A later request overtakes a SEND, so the responder sends a sequence NAK for the SEND, and the
+ * requester retransmits it. When the delayed SEND arrives, the responder has no receive WQE; when
+ * the retransmission arrives, it has one. */
 static void a_delayed_request_finds_no_receive_wqe(void)
 {
     struct talk t;
@@ -157,8 +158,8 @@ static void a_first_message_of_several_packets_may_be_late(void)
 }
 
 /* The responder's program deregisters the memory of a WRITE between two of its packets. The NAK is
- * lost, so the requester retransmits. A responder whose QP is in the error state does not respond.
- */
+ * lost, so the requester retransmits. The responder's QP is in ERR and must not respond. With
+ * `responds` it does, so the NAK was wrong: this must be a difference. */
 static void a_lost_refusal_inside_a_write_is_inconclusive(void)
 {
     for (unsigned responds = 0; responds < 2; responds++) {
@@ -233,9 +234,10 @@ static void an_ack_of_a_late_copy_follows_a_lost_response(void)
     }
 }
 
-/* The network reorders two copies of the SENDs behind the capture point. The responder refuses the
- * first one with an RNR NAK that is lost, between two sequence NAKs. If no RNR NAK shows that its
- * receive queue was ever empty, the second sequence NAK differs. */
+/* Two SENDs are sent twice, and the network reorders them behind the capture point. The responder
+ * sends a sequence NAK twice. A second sequence NAK is allowed if an RNR NAK, which is lost, was
+ * sent in between. This is possible only if another RNR NAK shows that the receive queue was once
+ * empty; otherwise the second sequence NAK must be a difference. */
 static void a_sequence_nak_may_follow_a_lost_rnr_nak(void)
 {
     for (unsigned refusals = 0; refusals <= 1; refusals++) {

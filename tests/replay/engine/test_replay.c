@@ -360,7 +360,8 @@ static void naks_hold(void)
     }
 }
 
-/* A capture point has separate queues for the two directions of a link. */
+/* A capture point has separate queues for the two directions of a link, so a response may be
+ * captured just before its request. This must pass. */
 static void response_captured_just_before_its_request_holds(void)
 {
     for (unsigned kind = 0; kind < 4; kind++) {

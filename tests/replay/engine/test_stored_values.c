@@ -116,7 +116,8 @@ static void flip_first_byte(struct talk *t, uint32_t frame)
     capture_put(&t->capture, frame - 1, buf, (size_t)len);
 }
 
-/* The program changes bytes that the peer wrote. */
+/* The responder's program changes bytes that the peer wrote. READs that return the new bytes must
+ * pass. */
 static void what_the_program_stored_over_a_write_is_no_difference(void)
 {
     struct talk t;
@@ -202,7 +203,8 @@ static void use_connection(struct talk *t, uint32_t number)
 
 /* Two connections add to one word. A later request overtakes the last FETCH_ADD of the second one,
  * as the sequence NAK shows, and the response to this FETCH_ADD is lost. So a FETCH_ADD of the
- * first connection may find its sum. Without the sequence NAK, the capture lacks nothing. */
+ * first connection may return the sum with this FETCH_ADD. If the second connection did not send
+ * it, this value must be a difference. */
 static void a_late_atomic_of_another_connection_may_count(void)
 {
     for (unsigned late = 0; late <= 1; late++) {

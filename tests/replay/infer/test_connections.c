@@ -159,8 +159,9 @@ static size_t count_directions(const char *path, uint32_t qpn)
 
 #define LINUX_CAPTURES TRACES_DIR "/../tests/replay/linux/captures/"
 
-/* rnic/flow assumes a QP reuse at a READ that restarts inside an earlier READ, after requests that
- * the network reordered. The READ belongs to the earlier ones. */
+/* A READ restarts inside an earlier READ, after requests that the network reordered. rnic/flow
+ * assumes a QP reuse there. The replay must keep this READ in the connection of the earlier
+ * requests. */
 static void a_restarted_read_begins_no_use(void)
 {
     EXPECT_EQ(count_directions(LINUX_CAPTURES "reads-restarted-behind-reordering.pcap", 0x18), 1);
@@ -269,8 +270,8 @@ static void add_sends(struct talk *t, uint32_t cnt, uint32_t len, uint8_t seed)
     }
 }
 
-/* The network delays the first request of the second use. So the capture shows another one first,
- * and the sequence NAK of the delayed one. */
+/* The network delays the first request of the second use of the QPs. So the second use begins in
+ * the capture with the second request and the sequence NAK for the first one. */
 static void a_use_may_begin_with_a_reordered_request(void)
 {
     struct talk t;
@@ -364,7 +365,8 @@ static uint32_t add_stale_request(struct talk *t, uint32_t msn)
     return frame;
 }
 
-/* A request of the use before is no reason for a difference after a response that equals ours. */
+/* A retransmitted request of the previous use reaches the QP of the next use. This must pass. A
+ * wrong MSN of a later response must still be a difference. */
 static void a_request_may_arrive_in_the_next_use(void)
 {
     struct talk t;
@@ -377,8 +379,9 @@ static void a_request_may_arrive_in_the_next_use(void)
     talk_free(&t);
 }
 
-/* After RESET, Linux rxe sends two empty WRITEs, and retransmits the later requests without them
- * (D57). The capture lacks the first copy of the last request, so no packet shows its first PSN. */
+/* After RESET, Linux rxe sends two empty WRITEs, and retransmits the later requests with lower
+ * PSNs, as if an empty WRITE had not been sent (D57). The capture lacks the first transmission of
+ * the READ, so no packet shows the PSN that the READ had first. */
 static void shifted_psns_after_empty_writes_begin_no_use(void)
 {
     struct talk t;

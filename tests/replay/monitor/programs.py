@@ -75,7 +75,7 @@ def compare(rate, reads, metrics, out):
     rates = sorted(float(row[1]) for row in rows if row[0] == rows[0][0])
     if not rates or not rate / 2 < rates[len(rates) // 2] < rate * 2:
         wrong.append(f"rates {rates} Gbit/s, ib_write_bw {rate}")
-    # In an interval with few operations, the two means can be of different ones.
+    # Rows with few operations are not compared: their mean round trip and mean latency may be of different operations.
     if any(microseconds(row[2]) > microseconds(row[3]) for row in rows if float(row[1]) > rate / 10):
         wrong.append(f"a round trip is longer than a latency: {rows}")
     least, typical, average = reads[2], reads[4], reads[5]
@@ -110,10 +110,10 @@ def main():
         where = re.search(r"http://(\S+)/metrics", child.stderr.readline())[1]
         child.stderr.readline()
         start = metrics_of(where)
-        # size, iterations, peak, average in MB/s of 2^20 bytes, messages
+        # columns of ib_write_bw: size, iterations, peak and average in MB/s (2^20 bytes), messages; [3] is the average
         rate = run_pair(rnic_run, far.pid, "ib_write_bw", "-F", "-s", str(SIZE), "-D", str(SECONDS))[3] * 2 ** 20 * 8 / 1e9
         middle = metrics_of(where)
-        # size, iterations, minimum, maximum, typical, average
+        # columns of ib_read_lat: size, iterations, minimum, maximum, typical, average
         reads = run_pair(rnic_run, far.pid, "ib_read_lat", "-F", "-s", str(SIZE), "-n", str(READS))
         end = metrics_of(where)
         child.send_signal(signal.SIGINT)

@@ -164,7 +164,7 @@ static void replaced_capture_keeps_its_row(void)
                     "rc-atomics.pcap\tkept\tlinux-rxe-6.1\tatomics\t18\tFAIL\n"
                     "ipv6.pcap\t\t\t\t",
                     "");
-    /* There is no file that `rocedrill replay` does not read. */
+    /* The folder must contain only files that `rocedrill replay` reads. */
     CHECKRUN_EXPECT("ls $T/r/captures", 0, "ipv6.pcap\nrc-atomics.pcap\n", "");
     CHECKRUN_EXPECT("ls $T/r/captures | wc -l", 0, "2", "");
     CHECKRUN_EXPECT("$R import -q --replace --description again --to $T/r $C/rc-atomics.pcap; "

@@ -346,7 +346,8 @@ static void redirected(struct roce_cm_msg *msg)
     memset(msg->rej.info, 0x20, 16);
 }
 
-/* Linux rejects a REQ without a local ID if it has not sent an MRA. */
+/* The REJ for a REQ may lack the local communication ID: Linux sends one only if it has sent an MRA
+ * before. The REJ may also contain additional information about its reason. Both must pass. */
 static void a_rej_may_lack_an_id_or_explain_its_reason(void)
 {
     void (*const change[])(struct roce_cm_msg *) = {no_id, redirected};
@@ -414,8 +415,8 @@ static void add_numbered(struct capture *c, const struct capture_frame *f, bool 
     capture_add(c, buf, (size_t)len, c->cnt ? c->frame[c->cnt - 1].time + 1000 : f->time);
 }
 
-/* Both ends send a DREQ at one time. The DREP of the active end overtakes its DREQ in the network.
- * Without the IPv4 identifications, the active end would have sent a DREQ after a DREP. */
+/* Both ends send a DREQ at the same time. The DREP of the active end overtakes its DREQ in the
+ * network. Only the IPv4 identifications show that the active end sent the DREQ first. */
 static void a_drep_that_overtakes_a_dreq_holds(void)
 {
     for (int numbered = 1; numbered >= 0; numbered--) {

@@ -320,7 +320,9 @@ static void a_first_read_answered_with_last_holds_for_linux_only(void)
     expect_holds(&t, "linux-rxe-6.12", 1);
 }
 
-/* D19: the capture lacks the later copy of the READ, but the requester went back before it. */
+/* As in D19, the response to a READ begins with Last. The capture lacks the retransmitted READ that
+ * it answers. But the requester had gone back to an earlier request, so it retransmitted the READ.
+ */
 static void a_lost_copy_of_a_read_answered_with_last_holds(void)
 {
     struct talk t;

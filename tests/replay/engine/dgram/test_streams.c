@@ -188,8 +188,8 @@ static void datagrams_hold(void)
     }
 }
 
-/* Management datagrams to QP 1 pass, but the data of the capture is skipped. The verdict must not
- * be PASS for that. */
+/* Management datagrams to QP 1 pass. If the capture also has an RC packet, which the replay skips,
+ * the verdict must be SKIPPED, not PASS. */
 static void datagrams_of_qp_1_do_not_hide_skipped_data(void)
 {
     struct talk t;

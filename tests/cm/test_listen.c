@@ -25,8 +25,9 @@ static void req_without_listener_is_rejected(void)
     }
 }
 
-/* A REQ with a QPN that no connection has, for or from another GID than that of its packet, or with
- * an RDMA-IP header of another IP version must be rejected with the reason (12.6.7). */
+/* A REQ must be rejected with the right reason (12.6.7) if its QPN cannot belong to a connection
+ * (0, 1, 0xFFFFFF), if its GIDs differ from those of its packet, or if its RDMA-IP header has
+ * another IP version. */
 static void req_for_other_qpns_or_gids_is_rejected(void)
 {
     const struct {

@@ -2,8 +2,8 @@
 /*
  * FLUSH and ATOMIC WRITE as Linux 6.12 sends them (traces/, recorded between two Soft-RoCE peers).
  * The device receives the recorded requests, whose ICRC the test corrects (D15). Its responses must
- * equal the recorded ones: opcode, PSN, kind of syndrome, NAK code, MSN, and READ data that the
- * capture itself wrote.
+ * equal the recorded ones: opcode, PSN, kind of syndrome, NAK code, MSN, and those bytes of READ
+ * data that earlier requests of the capture wrote.
  */
 #include <string.h>
 #include "device/rnic.h"

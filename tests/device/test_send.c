@@ -178,7 +178,8 @@ static void acknowledge(uint32_t cnt)
     fixture_in(&fixture, &ack);
 }
 
-/* 10.8.5.1: a request is outstanding until its completion, or that of a later one, is retrieved. */
+/* A request is outstanding until its completion, or the completion of a later request, is polled
+ * (IBTA 10.8.5.1). */
 static void request_is_outstanding_until_a_completion_is_polled(void)
 {
     begin(16);

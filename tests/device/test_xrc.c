@@ -85,8 +85,8 @@ static void srq_by_number(void)
     qp_pair_free(&pair);
 }
 
-/* A request with an unknown SRQ number, with one of another domain, or with that of a basic SRQ is
- * refused, whatever its operation is (R180). */
+/* A request is refused, whatever its operation is, if its SRQ number is unknown, or belongs to an
+ * SRQ of another XRC domain or to a basic SRQ (R180). */
 static void wrong_srq_number_is_refused(void)
 {
     static const enum rnic_wr_opcode ops[] = {RNIC_WR_SEND, RNIC_WR_WRITE, RNIC_WR_READ};
@@ -118,8 +118,8 @@ static void wrong_srq_number_is_refused(void)
     }
 }
 
-/* Keys of requests use the PD of the SRQ, not that of the target, also for READ responses sent
- * later (R206). */
+/* The R_Keys of requests are checked with the PD of the SRQ, not with the PD of the target QP, also
+ * for READ responses sent later (R206). */
 static void keys_of_the_srq(void)
 {
     struct rnic_mr_attr mr = {.len = 8192, .iova = 0x1000, .access = RNIC_ACCESS_ALL, .key = 5};

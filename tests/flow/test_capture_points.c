@@ -319,9 +319,9 @@ static void put_unnumbered(struct flowgen *g, struct roce_pkt *p, unsigned cnt, 
 }
 
 /* A requester without IPv4 identifications goes back some microseconds after the first
- * transmission. These packets are no copies, even if the network lost one of them before the
- * capture point. With `mirrored`, two mirror ports capture each packet of the go-back: then the
- * second captures are copies. */
+ * transmission. The packets of the go-back must not count as copies, even if the network lost one
+ * of them before the capture point. With `mirrored`, two mirror ports capture each packet of the
+ * go-back: then the second capture of each packet must count as a copy. */
 static void fast_go_back_is_no_copy(void)
 {
     static const struct {
@@ -753,8 +753,8 @@ static void mirrored_retransmissions_are_no_copies(void)
     }
 }
 
-/* A request is so late that its retransmission is captured before it. It did reach the capture
- * point: it is out of order, and neither a copy nor another retransmission. */
+/* A request is so late that its retransmission is captured first. The late request must count as
+ * out of order, and neither as a copy nor as another retransmission. */
 static void late_request_behind_its_retransmission_is_out_of_order(void)
 {
     for (unsigned ids = 0; ids < 2; ids++) {

@@ -467,8 +467,8 @@ static void pairing_keeps_the_latest_time(void)
     CU_ASSERT(v.conn[0].facts.last_time >= v.conn[0].facts.first_time);
 }
 
-/* A packet is lost, and the requester sends later ones for 5 ms. Only the time from the last of
- * them to the retransmission is a wait. */
+/* A packet is lost, and the requester continues to send new packets for 5 ms. Only the time from
+ * the last of these packets to the retransmission must count as a wait. */
 static void requester_that_sends_does_not_wait(void)
 {
     struct roce_pkt p[5];
@@ -657,8 +657,8 @@ static void summary_names_the_evidence_of_a_pair(void)
     EXPECT_EQ(v.conn[0].facts.pairing, ROCE_PAIRED_NOT);
 }
 
-/* UC has no responses to compare. If there are only two directions between two hosts, the observer
- * must pair them; if there are more, it must not. */
+/* UC has no responses to compare. If two hosts have only two directions of UC, the observer must
+ * pair these directions. If they have more, it must not pair any. */
 static void lone_uc_directions_are_paired(void)
 {
     for (uint32_t others = 0; others < 2; others++) {

@@ -292,8 +292,8 @@ static void nak_of_an_uncaptured_request_is_accepted(void)
 }
 
 /* A sequence NAK names an acknowledged PSN. If its MSN is that of the latest ACK, the responder
- * lost its state, which must be reported. If its MSN is older, the responder sent it before the
- * ACK, and the network reordered both. */
+ * lost its state, which must be reported. If its MSN is older, the responder sent the NAK before
+ * the ACK, and the network reordered both, which must not be reported. */
 static void nak_overtaken_by_the_ack_is_accepted(void)
 {
     for (unsigned overtaken = 0; overtaken < 2; overtaken++) {

@@ -319,8 +319,8 @@ struct flying {
 
 /* Two connections between two hosts, whose packets are interleaved. */
 struct mix {
-    struct flowgen g; /* generator; g.conn is the connection that sends next, `other` is the other
-                       * one */
+    struct flowgen g; /* generator; g.conn: the connection that sends next; `other`: the second
+                       * connection */
     struct rng *rng;
     struct flying flying[2];
     struct flowgen_conn other;

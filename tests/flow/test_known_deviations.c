@@ -17,8 +17,8 @@ static uint32_t put(struct flowgen *g, uint8_t opcode, uint32_t len)
 }
 
 /* A responder sends a sequence NAK twice for one gap, which must be an ERROR, also if the network
- * copied other packets. Linux does so for a SEND or after an RNR NAK: then the finding must be
- * marked as a known deviation. */
+ * copied other packets. Linux sends such a second NAK for a SEND or after an RNR NAK: then the
+ * finding must be marked as a known deviation. */
 static void second_sequence_nak_is_reported(void)
 {
     static const struct {

@@ -328,7 +328,7 @@ static void late_middle_response_is_no_error(void)
 
 /* All QPs of a device use one UDP source port. By chance it is also the port that Linux would
  * derive from the QPNs of two QPs that do not belong together. The observer must not pair the two
- * QPs because of this port, because the capture has the right pair, too. */
+ * QPs because of this port, because the capture also contains the right partner of each QP. */
 static void source_port_of_many_qps_is_no_proof(void)
 {
     struct flowgen_conn conn[2] = {flowgen_conn_of(1, 0x777777, 0x123456),

@@ -250,7 +250,8 @@ static void discarded_response_counts_as_missing(void)
 
 /* The first response to the first of three READs is lost behind the capture point. In the go-back,
  * the second READ request is lost, behind the capture point or before it, so the responses to the
- * third follow those to the first. No response was lost before the capture point. */
+ * third READ follow the responses to the first READ. The observer must not count a response as lost
+ * before the capture point. */
 static void lost_read_request_of_a_go_back_is_not_its_responses(void)
 {
     for (unsigned captured = 0; captured < 2; captured++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Spurious timeouts: retransmissions whose first transmission was answered late, and those that
- * look similar but followed a loss.
+ * Spurious timeouts: retransmissions of requests whose first response was only late. Also
+ * retransmissions after a loss that look similar.
  */
 #include "judge.h"
 #include "support/suite.h"

@@ -131,8 +131,8 @@ static void requester_gave_up_only_if_the_capture_shows_it(void)
 
 /* The requester retransmits all unacknowledged requests after timeouts, and the first packets of
  * each go-back are lost before the capture point, so no two go-backs begin with the same PSN. The
- * observer must report that there was no response. It must not if the capture ends after few
- * go-backs, or if it contains a response or a new request among the last go-backs. */
+ * observer must report that there was no response. It must not report this if the capture ends
+ * after few go-backs, or contains a response or a new request among the last go-backs. */
 static void go_backs_without_a_response_may_begin_with_different_psns(void)
 {
     static const struct {

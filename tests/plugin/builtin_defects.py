@@ -55,7 +55,7 @@ SMB2_DONE = (b"\xfeSMB" + struct.pack("<HHIHHIIQIIQ", 64, 0, 0, 0, 1, 1, 0, 0, 0
              + struct.pack("<HHHH", 65, 1, 0x311, 0) + bytes(57))
 SMB_TALK = upper_protocols.acked_messages([upper_protocols.SMBD_NEGOTIATE, upper_protocols.smbd(upper_protocols.SMB2)], [upper_protocols.SMBD_ACCEPT, upper_protocols.smbd(SMB2_DONE)])
 
-# Name, capture, tshark arguments, our fields in the last frame, fields of the built-in dissector there.
+# Name, capture, tshark arguments, our fields in the last frame, fields of the built-in dissector in the same frame.
 # None as a value: the field is absent. None as the last column: the built-in dissector has no defect here.
 CASES = [
     ("B1 a bad ICRC is reported", pcap([BAD]), [],

@@ -200,9 +200,9 @@ static void killed_peer_is_disconnected(void)
 }
 
 /* Two processes use one port number. A child listens at another address than its parent: each must
- * get the requests for its own address, and the other must not reject them. The same address and
- * the wildcard must be refused, and every address if the parent listens at the wildcard
- * (core/cma.c, cma_check_port). */
+ * get the requests for its own address, and the other must not reject them. A child must not be
+ * able to listen at the address of its parent or at the wildcard. If the parent listens at the
+ * wildcard, the child must not be able to listen at any address (core/cma.c, cma_check_port). */
 static void processes_share_a_port(void)
 {
     struct sockaddr_in here = at(address, port), any = at("0.0.0.0", port);

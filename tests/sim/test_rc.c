@@ -289,8 +289,8 @@ static void refused_request_completes_with_its_error_status(void)
 }
 
 /* A QP's own request is refused while the QP sends READ responses. The QP must send no more
- * responses, not even the rest of that READ (R189). The READ of the other end, which refused the
- * request, is flushed. */
+ * responses, not even the remaining ones of this READ (R189). The other end, which sent the READ
+ * and refused the request, must flush the READ. */
 static void failed_qp_sends_no_more_responses(void)
 {
     const struct simnet_path path = {.delay_ns = 1000, .bps = UINT64_C(10000000000)};

@@ -64,8 +64,8 @@ static bool alike(const struct oracle_view *a, const struct oracle_view *b)
            a->patient == b->patient && a->armed == b->armed;
 }
 
-/* Merges views with the same state, which therefore allow the same further packets. The counters of
- * the merged view become ranges that include those of both. */
+/* Merges views with the same state, which therefore allow the same further packets. Each counter of
+ * the merged view is a range that includes the ranges of both views. */
 static void merge(struct requester_oracle *w)
 {
     for (unsigned i = 0; i < w->view_cnt; i++) {

@@ -73,8 +73,8 @@ static void half_the_circle_unanswered(void)
     requester_free(&req);
 }
 
-/* A responder never grants a credit: each SEND requests an ACK with its first packet, continues
- * after that ACK, and all complete. A WRITE between them does not wait (R134, R135). */
+/* A responder never grants a credit: each SEND requests an ACK with its first packet and continues
+ * after that ACK, and all SENDs complete. A WRITE between the SENDs does not wait (R134, R135). */
 static void sends_complete_without_any_credit(void)
 {
     uint32_t answered = 0;

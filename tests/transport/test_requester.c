@@ -507,8 +507,8 @@ static void r191_drain_finishes_begun_messages(void)
 }
 
 /* In SQD a local operation waits like every request that was not begun (R191, R132). It is executed
- * when the queue resumes, even without another event. A READ that max_rd_atomic 0 forbids fails
- * only then, too (R130). */
+ * when the queue resumes, even without another event. A READ that max_rd_atomic 0 forbids also
+ * fails only when the queue resumes (R130). */
 static void r191_drain_before_local(void)
 {
     requester_init(&fake);

@@ -209,7 +209,7 @@ static void r095_no_wqe_needed(void)
     responder_free(&fake);
 }
 
-/* Middle or Last without First, for each such opcode, is refused (R072). */
+/* Each opcode Middle or Last is refused if no First packet precedes it (R072). */
 static void r072_middle_without_first_is_nakked(void)
 {
     static const uint8_t opcodes[] = {ROCE_OP_RC_SEND_MIDDLE,   ROCE_OP_RC_SEND_LAST,
@@ -331,7 +331,7 @@ static void r031_unknown_or_wrong_opcodes(void)
         expect_event(RNIC_EVENT_QP_REQ_ERR);
         expect_fatal(PSN, ROCE_NAK_INVALID_REQ, 0);
         responder_free(&fake);
-        /* a duplicate with such an opcode is dropped (R117) */
+        /* a duplicate with an unknown or wrong opcode is dropped (R117) */
         responder_init(&fake);
         responder_post(&fake, 1, 0, 64);
         EXPECT_EQ(send(ROCE_OP_RC_SEND_ONLY, PSN, 4, false), RNIC_RESP_ACKNOWLEDGE);

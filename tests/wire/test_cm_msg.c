@@ -114,8 +114,8 @@ static const uint8_t linux_req[ROCE_MAD_SIZE] = {
 /* clang-format on */
 
 /* The expected values are those that tshark 4.0 shows for the same frame, except for flow label and
- * packet rate. For the bytes 2a e8 20 00, tshark shows 0x002ae and 0x2a; by table 106 they are
- * 0x2ae82 and 0. */
+ * packet rate. For the bytes 2a e8 20 00, tshark shows flow label 0x002ae and packet rate 0x2a;
+ * according to IBTA table 106 they are 0x2ae82 and 0. */
 static void linux_req_is_parsed(void)
 {
     static const uint8_t left[16] = {[10] = 0xFF, 0xFF, 192, 0, 2, 1};

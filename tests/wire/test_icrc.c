@@ -91,9 +91,9 @@ static void crc_with_ones(void)
 
 /*
  * The sample packet with a local route header in IBTA vol. 1, 7.8, table 29. VL and BTH byte 4
- * already contain ones, as for the CRC. The ICRC must be 0x9625B75A, stored so that byte 52 of the
- * packet is 0x96 and byte 55 is 0x5A. (Quoted by Jason Gunthorpe on linux-rdma, 2025-01-29, "handle
- * ICRC correctly on big endian".)
+ * already contain ones, as the ICRC is computed. The ICRC must be 0x9625B75A, stored so that byte
+ * 52 of the packet is 0x96 and byte 55 is 0x5A. (Quoted by Jason Gunthorpe on linux-rdma,
+ * 2025-01-29, "handle ICRC correctly on big endian".)
  */
 static void ibta_sample_packet(void)
 {

@@ -127,8 +127,8 @@ static void lost_atomic_response_has_a_side(void)
 }
 
 /* The transmit queue of Linux Soft-RoCE refuses a packet, and the capture point is before the
- * queue. The device sends the packet again every 5 us. The report must name the queue. Other
- * devices have no such reason. */
+ * queue. The device sends the packet again every 5 us. The report must name the queue, but not for
+ * other devices. */
 static void packets_that_the_own_queue_refuses_are_named(void)
 {
     for (unsigned rxe = 0; rxe < 2; rxe++) {

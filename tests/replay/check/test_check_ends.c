@@ -58,8 +58,8 @@ static void rnr_naks_of_a_full_transmit_queue_are_possible_with_migreq_0(void)
     }
 }
 
-/* After a request got no response, the QPs carry other requests for a long time. Their packets are
- * not those of the failure. */
+/* A request gets no response. Long after that, the QPs exchange other requests. The report must
+ * show only packets of the failed request, and no later ones. */
 static void packets_after_a_failure_are_not_shown_as_its_cause(void)
 {
     struct flowgen g;

@@ -103,9 +103,9 @@ static void late_request_is_not_lost(void)
     expect(words, sizeof(words) / sizeof(words[0]));
 }
 
-/* The requester sends 0 to 3. Request 1 is lost between the points. In the go-back, request 2 is
- * lost there, and the responder sends a sequence NAK for it. Point b captured request 2, but before
- * the go-back: the NAK shows no loss behind b. */
+/* The requester sends requests 0 to 3. Request 1 is lost between the points. In the go-back,
+ * request 2 is lost between the points, and the responder sends a sequence NAK for it. Point b
+ * captured request 2 only before the go-back, so the NAK must not count as a loss behind b. */
 static void nak_for_a_lost_retransmission_shows_no_loss_behind(void)
 {
     static const char *const words[] = {
@@ -145,8 +145,8 @@ static void nak_for_a_lost_retransmission_shows_no_loss_behind(void)
 }
 
 /* On the way to point b, one bit of a request changes: in its headers, for example in the
- * destination QP, or in its ICRC field. The request is damaged: it is not a lost packet and another
- * one that a did not capture. */
+ * destination QP, or in its ICRC field. The report must count the request as one damaged packet,
+ * not as a lost packet and another packet that capture a lacks. */
 static void damaged_headers_are_no_loss(void)
 {
     static const char *const words[] = {
@@ -223,8 +223,8 @@ static void packets_outside_the_other_capture_are_not_compared(void)
     }
 }
 
-/* The report of a names one cause for a slow connection: the losses or the delay between the
- * points. It does not search on the other side of a, or on the responder. */
+/* The report of capture a must name one cause for a slow connection: the losses or the delay
+ * between the points. It must not tell the user to search anywhere else. */
 static void reasons_use_both_captures(void)
 {
     static const struct {

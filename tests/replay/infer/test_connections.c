@@ -479,8 +479,9 @@ static void the_only_response_to_a_wrong_qp_differs(void)
     talk_free(&t);
 }
 
-/* If two connections wait for a response with the same PSN, the capture does not show to which of
- * them the response belongs. */
+/* Two connections wait for a response with the same PSN, and the response has an unknown
+ * destination QP. The capture does not show to which connection it belongs, so it must be skipped.
+ */
 static void a_response_to_an_unknown_qp_that_fits_two_connections_is_skipped(void)
 {
     struct replay replay;

@@ -122,8 +122,8 @@ static void json_names_what_is_taken_from_the_capture(void)
     "&& "
 #define ODD_SHOWN "two\\nlines\\x1b[31m\\xffit's.pcapng"
 
-/* The report of a file with such a name must escape the name. The command in the report must still
- * find the file. */
+/* The report of a file with an odd name (ODD) must print the name with escapes. The command in the
+ * report must still find the file. */
 static void odd_file_name_is_escaped(void)
 {
     struct checkrun run = checkrun_shell(ALTER ODD "$R replay \"$n\"");

@@ -128,8 +128,8 @@ static uint32_t refuse_sends(struct talk *t, const uint8_t *code, uint32_t cnt, 
     return found;
 }
 
-/* The program may change the timer of its QP. A single RNR NAK with another timer is not evidence
- * of such a change. */
+/* The responder's program may change the RNR timer of its QP, so several RNR NAKs with a new timer
+ * code must pass. A single RNR NAK with another code must be a difference. */
 static void another_timer_of_several_rnr_naks_holds(void)
 {
     struct talk t;

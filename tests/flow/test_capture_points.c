@@ -713,7 +713,7 @@ static unsigned first_point(struct passing *event, bool again)
 
 /* Both ports of a switch are mirrored: each packet is captured again after 11 us. The requester
  * retransmits before the copies of the latest packets are captured. If it does not use the IPv4
- * identification, only the time tells copies from retransmissions. */
+ * identification, only the time distinguishes copies from retransmissions. */
 static void mirrored_retransmissions_are_no_copies(void)
 {
     for (unsigned row = 0; row < 4; row++) {

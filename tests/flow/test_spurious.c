@@ -158,8 +158,8 @@ static void each_timeout_of_a_stalled_responder_is_spurious(void)
     expect(&g, 4, 0);
 }
 
-/* A go-back of several WRITE packets. Soft-RoCE acknowledges each duplicate, other responders all
- * of them once. */
+/* A go-back of several WRITE packets. Soft-RoCE acknowledges each duplicate packet (`each`); other
+ * responders send one ACK for all duplicates. */
 static void late_ack_of_a_long_write_is_spurious(void)
 {
     for (int each = 0; each < 2; each++) {
@@ -405,7 +405,8 @@ static void ack_lost_behind_the_capture_point_is_not_spurious(void)
     }
 }
 
-/* The first transmission is lost. The responder answers the second late, and the third. */
+/* The first transmission is lost. The responder answers the second one late, and later also the
+ * third one. */
 static void lost_request_before_a_late_response_is_not_spurious(void)
 {
     struct flowgen g;

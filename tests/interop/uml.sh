@@ -11,7 +11,7 @@ uml_config='EXPERT DEBUG_INFO_NONE HIGH_RES_TIMERS INIT_ON_ALLOC_DEFAULT_ON BLK_
     NET_SCHED NET_SCH_NETEM NET_SCH_INGRESS NET_CLS NET_CLS_ACT NET_CLS_MATCHALL NET_CLS_U32 NET_ACT_MIRRED NET_ACT_GACT GACT_PROB
     INFINIBAND INFINIBAND_USER_MAD INFINIBAND_USER_ACCESS INFINIBAND_ADDR_TRANS RDMA_RXE'
 
-# fetch_uml RELEASE: downloads the source of the release's kernel and builds it. Prints the folder, which is that of fetch_kernel.
+# fetch_uml RELEASE: downloads the source of the release's kernel and builds it. Prints the folder, laid out like fetch_kernel's.
 fetch_uml() {
     local release=$1 dir=$cache/$1/uml package version name
     if [ ! -e "$dir/version" ]; then

@@ -178,7 +178,7 @@ def check_ssh(test, capture):
                 and words[13].endswith(") and (host 192.0.2.1))"), True)
 
 
-# Takes the place of ssh: runs the remote command, whose standard input ends with this script.
+# Takes the place of ssh: runs the remote command. When this script ends, the command's standard input ends too.
 FAKE_SSH = """#!/usr/bin/env python3
 import subprocess, sys
 subprocess.Popen(sys.argv[-1], shell=True, stdin=subprocess.PIPE).wait()

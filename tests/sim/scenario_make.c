@@ -7,7 +7,7 @@
 
 #define UD_MTU 4096u /* path MTU of UD: the MTU of the port */
 #define PKEY   0xFFFFu
-#define NO_QPN 0xF0F000u /* first nonexistent QPN; a random QPN exceeds it in one of 10^5 seeds */
+#define NO_QPN 0xF0F000u /* first QPN without a QP, except by chance in one of 10^5 seeds */
 
 bool scenario_reliable(const struct scn_link *l)
 {

@@ -39,8 +39,8 @@ static void ack_carries_free_receive_wqes(void)
     for (unsigned i = 0; i < 8; i++)
         responder_post(&fake, i, 0, 64);
     send_only(0);
-    EXPECT_EQ(roce_credits(roce_credit_code(7)), 6); /* 7 credits have no code, so the next lower
-                                                      * one is sent */
+    /* No code means 7 credits, so the code for 6 is sent. */
+    EXPECT_EQ(roce_credits(roce_credit_code(7)), 6);
     expect_ack(0, 7, 1);
     send_only(1);
     send_only(2);

@@ -61,8 +61,8 @@ static unsigned count_waits_in_vain(unsigned requests)
     return cnt;
 }
 
-/* If no next request arrives in time, ACKs are delayed less and less often. Streams of requests
- * reverse this. */
+/* If no next request arrives in time, ACKs are delayed less and less often. After streams of
+ * requests, they are delayed more often again. */
 static void useless_delays_make_delayed_acks_rare(void)
 {
     unsigned in_vain;

@@ -508,8 +508,9 @@ static struct checkrun busy_with_pauses(unsigned pauses, unsigned step)
     return checkrun("check --json $T/pauses.json $T/pauses.pcap");
 }
 
-/* A request that is lost before the capture point, and its retransmission, look like a pause. A
- * program that pauses often is not busy. */
+/* A busy connection pauses twice for 60 ms. This must be reported, because a request that is lost
+ * before the capture point, and its retransmission, look like such a pause. The pauses of a program
+ * that pauses often must not be reported. */
 static void rare_silences_of_a_busy_connection_are_reported(void)
 {
     struct checkrun r = busy_with_pauses(2, 0);

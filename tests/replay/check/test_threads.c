@@ -280,7 +280,8 @@ static char *generate(unsigned packets, unsigned conns)
     return file;
 }
 
-/* Each thread parses one window while others still judge the previous one. */
+/* Each thread parses one window of the capture while other threads still judge the previous
+ * window. */
 static void long_capture_is_judged_equally_by_eight_threads(void)
 {
     char *file = generate(60000, 64);
@@ -322,8 +323,8 @@ static void pages_of_many_connections_are_equal(void)
     free(file);
 }
 
-/* A thread skips the frames of other parts without parsing them. So the hosts that it finds must be
- * those that the parser finds. */
+/* A thread skips the frames of other threads' parts without parsing them. So
+ * roce_flow_frame_hosts() must find the same group of hosts in a frame as the parser. */
 static void hosts_of_frames_are_those_of_the_parsed_packets(void)
 {
     static struct roce_group_cache groups;

@@ -390,7 +390,8 @@ static void matrix_has_a_column_a_device(void)
                     "<td class=\"known\">", "");
 }
 
-/* A matrix of several devices has a column for each, also without --device. */
+/* Without --device, a report names the device by its command, so that a matrix of several reports
+ * has a column for each device. */
 static void report_without_a_name_names_the_command_of_the_device(void)
 {
     CHECKRUN_EXPECT("$R drill --json - $T/d/h", 0, "\"device\": \"RoCEdrill software RNIC\"", "");

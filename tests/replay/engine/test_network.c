@@ -30,7 +30,8 @@ static void expect_holds(struct talk *t, uint32_t known, uint32_t inconclusive)
 }
 
 /* Before the first captured response, the responder executed all four messages and received copies
- * of the first two. Its ACKs of these copies count all messages. */
+ * of the first two. Its ACKs of these copies count all four messages, so the replay must not infer
+ * the start MSN from them. */
 static void start_msn_is_not_taken_from_acks_of_duplicates(void)
 {
     struct talk t;
@@ -49,8 +50,9 @@ static void start_msn_is_not_taken_from_acks_of_duplicates(void)
     expect_holds(&t, 3, 0);
 }
 
-/* The responses to the first copies were lost. Both ACKs answer copies of the SEND and count the
- * READ. */
+/* The responses to the first transmissions of a SEND and a READ were lost. Both captured ACKs
+ * respond to duplicates of the SEND, and their MSNs also count the READ. The replay must not infer
+ * the start MSN from them. */
 static void start_msn_is_not_taken_from_two_equal_acks(void)
 {
     struct talk t;
@@ -67,7 +69,8 @@ static void start_msn_is_not_taken_from_two_equal_acks(void)
     expect_holds(&t, 2, 0);
 }
 
-/* A READ overtakes a SEND, so the responder NAKs it, and the requester retransmits the SEND. */
+/* A READ overtakes a SEND, so the responder sends a sequence NAK for the SEND, and the requester
+ * retransmits the SEND. */
 static void talk_delayed_send(struct talk *t)
 {
     talk_init(t);
@@ -77,8 +80,9 @@ static void talk_delayed_send(struct talk *t)
     talk_send(t, ROCE_OP_RC_SEND_ONLY, 5, 10, 1);
 }
 
-/* A later request overtakes a SEND, so the responder NAKs it. The SEND arrives after its
- * retransmission, and the ACK of this duplicate also counts the READ (D7). */
+/* A later request overtakes a SEND, so the responder sends a sequence NAK for the SEND. The delayed
+ * SEND arrives after its retransmission, and the ACK of this duplicate also counts the READ (D7).
+ */
 static void a_delayed_request_arrives_as_a_duplicate(void)
 {
     struct talk t;

@@ -168,7 +168,8 @@ static void a_restarted_read_begins_no_use(void)
 }
 
 /* The network delays all ACKs, so the requester retransmits its first request after the responder
- * acknowledged it. The MSN of the responses does not begin at 0 again. */
+ * acknowledged it. The MSN of the responses does not begin at 0 again, so the replay must not
+ * assume a QP reuse. */
 static void a_late_repetition_of_the_first_request_begins_no_use(void)
 {
     EXPECT_EQ(count_directions(LINUX_CAPTURES "first-request-repeated-late.pcap", 0x149), 1);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Tests the file queue: the order of the work, the order of the results, and the big files. */
+/* Tests the file queue: the order in which files are processed, the order of the results, and which
+ * files count as big. */
 #define _GNU_SOURCE /* declares mkstemp() */
 #include "util/file_queue.h"
 

@@ -311,7 +311,7 @@ static void a_first_read_answered_with_last_holds_for_linux_only(void)
     talk_ack(&t, 1, ACK, 1);
     for (uint32_t psn = 2; psn < 4; psn++) {
         talk_read(&t, psn, VA + 2000, RKEY, 100);
-        if (psn == 3) /* a copy: the first time, Linux's transmit queue was full */
+        if (psn == 3) /* sent again: for the first copy, Linux's transmit queue was full */
             talk_read(&t, psn, VA + 2000, RKEY, 100);
         talk_read_resp(&t, psn == 2 ? ROCE_OP_RC_READ_RESP_ONLY : ROCE_OP_RC_READ_RESP_LAST, psn,
                        psn, 100, 7);

@@ -65,7 +65,7 @@ static void requests_arrive_late(void)
     expect_impossible(&t, 0);
     talk_two_naks(&t, 7, 6); /* SEND 6 was executed before the first NAK */
     expect_impossible(&t, 6);
-    /* Impossible: a responder sends one NAK until the request arrives (R068). */
+    /* Impossible: a responder sends only one sequence NAK until the request arrives (R068). */
     talk_two_naks(&t, 6, 6);
     expect_impossible(&t, 6);
     talk_two_naks(&t, 5, 8); /* no request was sent after SEND 8 */

@@ -10,7 +10,7 @@
 #include "util/sigint.h"
 #include "util/strbuf.h"
 
-/* Limit of findings reported after their frame was checked; they need 25 MB. */
+/* Maximum number of findings that are reported after the check of their frame; they need 25 MB. */
 #define LATE_MAX     262144u
 #define COMMENTS_MAX 16u /* limit of comments for each frame */
 #define COMMENT_LEN  512u

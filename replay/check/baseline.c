@@ -192,7 +192,8 @@ static struct conn_key *keys_of(const struct recorded *r)
     return key;
 }
 
-/* Adds the pairs of connections. Returns 0, or -1 if out of memory. */
+/* Finds the connections that both captures have, and sets b->pair. Returns 0, or -1 if out of
+ * memory. */
 static int add_pairs(struct baseline *b)
 {
     struct recorded *old = &b->capture[BASELINE_OLD], *new = &b->capture[BASELINE_NEW];
@@ -304,7 +305,7 @@ static void print_details(FILE *out, const struct performance *old, const struct
                 new->rnr_naks);
 }
 
-/* Prints the connections of a capture that the other one does not have. */
+/* Prints the connections of a capture that the other capture does not have. */
 static void print_unpaired(FILE *out, const struct recorded *r, bool verbose)
 {
     size_t shown = 0;

@@ -45,7 +45,8 @@ void baseline_print(FILE *out, const struct baseline *baseline, bool verbose);
  * written. */
 int baseline_json(FILE *out, const struct baseline *baseline);
 
-/* Prints a test suite with one test case, which fails if the new capture is slower and `fail`. */
+/* Prints a test suite with one test case. The test case fails if the new capture is slower and
+ * `fail` is true. */
 void baseline_junit(FILE *out, const struct baseline *baseline, bool fail);
 
 #endif

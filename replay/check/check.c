@@ -18,11 +18,11 @@
 #include "util/sigint.h"
 #include "util/strbuf.h"
 
-/* Limits of the JSON lines of a capture, which prevent a small capture from filling a disk:
- * JSON_ROOM bytes, plus JSON_RATIO for each captured byte of RoCE packets; and JSON_START bytes,
- * plus JSON_FRAME for each frame. Half of the room is reserved for violations and failed
- * connections. The limit does not depend on the lengths of the packets on the wire, because a
- * hostile capture can claim any length. */
+/* Limits of the total length of a capture's JSON lines, bytes, which prevent a small capture from
+ * filling a disk. The smaller limit applies: JSON_ROOM plus JSON_RATIO for each captured byte of
+ * RoCE packets, or JSON_START plus JSON_FRAME for each frame. Half of this length is reserved for
+ * violations and failed connections. The limits do not depend on the lengths of the packets on the
+ * wire, because a hostile capture can claim any length. */
 #define JSON_ROOM    (UINT64_C(64) << 20)
 #define JSON_RATIO   2u
 #define JSON_START   (UINT64_C(1) << 20)
@@ -30,9 +30,9 @@
 #define JSON_CONN    3072u /* typical line of a connection, bytes */
 #define JSON_FINDING 512u  /* typical line of a finding or congestion episode, bytes */
 
-/* Smallest memory limit of each part, if there are several parts, bytes. A part is crowded when it
- * uses half of its limit; the other half is for packets that are judged before the parts are
- * merged. */
+/* Smallest memory limit of a part, bytes, if the capture is split between several parts. A part
+ * that uses half of its limit requests the merge of the parts. The other half is for the packets
+ * that are judged before the merge. */
 #define SPLIT_MEM ((size_t)8 << 20)
 
 #define REJ_OF_REP 1 /* value of the field `message` in a REJ that rejects a REP */
@@ -73,11 +73,11 @@ struct check {
     bool of_rnic;             /* the software RNIC recorded the capture (rnic-run -w) */
     struct mmap_file *mapped; /* the capture, or NULL */
     unsigned parts;
-    uint64_t bytes;      /* captured bytes of the RoCE packets that several parts judged */
+    uint64_t bytes; /* captured bytes of the RoCE packets judged before the merge of the parts */
     atomic_bool crowded; /* a part asked to merge the parts, because its memory is short */
     struct judge judge[SPLIT_PARTS_MAX];
     struct roce_flow *part[SPLIT_PARTS_MAX];
-    uint8_t part_of[ROCE_FLOW_GROUPS]; /* part of each group of hosts */
+    uint8_t part_of[ROCE_FLOW_GROUPS]; /* for each group of hosts, the number of its part */
     struct turns turns;
 };
 
@@ -463,7 +463,8 @@ static bool split_capture(struct check *check)
     return true;
 }
 
-/* Judges the capture in several parts, as far as possible. Returns what split_read() returns. */
+/* Judges the capture in several parts, up to its end or to a packet that ends the split. Then
+ * merges the parts. Returns what split_read() returns. */
 static int read_split(struct check *check, struct error *error)
 {
     const struct split_consumer consumer = {.user = check,
@@ -522,8 +523,8 @@ static int read_all(struct check *check, struct error *error)
     return rc;
 }
 
-/* Writes an alias for each connection number that a finding contains but the final report does
- * not. */
+/* Writes a JSON line of type `alias` for each connection number that findings contain but that was
+ * replaced afterwards, because two directions with different numbers are one connection. */
 static void write_aliases(struct check *check)
 {
     const struct finding_groups *groups = &check->report->groups;

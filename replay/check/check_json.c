@@ -384,8 +384,8 @@ static void put_end(struct json_line *line, const char *key, const struct roce_c
     json_line_close(line, '}');
 }
 
-/* Writes the causes that slowed or paused a connection, as the array `key` of text lines without
- * indentation. */
+/* Writes the lines of text about the causes that slowed or paused a connection, without
+ * indentation, as elements of the array `key`. */
 static void put_slow(struct json_line *line, const char *key, const struct roce_conn_summary *sum)
 {
     char *text = NULL;

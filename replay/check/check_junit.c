@@ -202,7 +202,7 @@ void check_junit_end(FILE *out)
 /* ---- test suites of other machines -------------------------------------------------------------
  */
 
-/* Elements that check_junit_add() prints. A '*' is escaped text. */
+/* Elements that check_junit_add() prints. In these elements, '*' stands for any escaped text. */
 #define SUITE_BEGIN "  <testsuite name=\"*\" tests=\"*\" failures=\"*\" errors=\"*\" time=\"*\">\n"
 #define CASE_BEGIN  "    <testcase classname=\"*\" name=\"*\" time=\"*\">\n"
 static const char *const case_elements[] = {
@@ -212,7 +212,8 @@ static const char *const case_elements[] = {
     "      <system-out>*</system-out>\n",
 };
 
-/* Returns the length of the character of escaped text at `p`; 0: `p` is not such a character. */
+/* Returns the number of bytes of the character at `p`. Returns 0 if escaped text cannot contain
+ * this character. */
 static size_t escaped_len(const char *p)
 {
     static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;"};

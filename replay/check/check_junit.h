@@ -18,7 +18,7 @@ void check_junit_fault(FILE *out, const char *name, const char *error);
 void check_junit_end(FILE *out);
 
 /* Returns whether `text` is a test suite as check_junit_add() prints it, and nothing else.
- * `rocedrill merge` asks this about the reports of other machines. */
+ * `rocedrill merge` checks the reports of other machines with this function. */
 bool check_junit_is_suite(const char *text);
 
 #endif

@@ -63,7 +63,8 @@ struct check_report {
     uint64_t failed, stuck, slow, violated;
     /* `lossy`: number of connections that lost messages. `marked`: number of connections with a
      * side that received ECN CE marks and sent no CNP. `notified`: number of connections with CNPs
-     * whose rate did not fall (check_conn_notified()). `paused`: see check_conn_paused(). */
+     * whose rate did not fall (check_conn_notified()). `paused`: number of connections for which
+     * check_conn_paused() returns true. */
     uint64_t lossy, marked, notified, paused;
     /* `troubled`: number of connections with problems. `worst`: summary of the worst of these
      * connections; its pointers are NULL. headline.h defines the order. */

@@ -195,7 +195,8 @@ static struct scope scope_of(const struct page *page, const struct roce_conn_fac
     return scope;
 }
 
-/* Prints what the second capture shows about the requests of the QP that stopped or waits. */
+/* Prints whether the last request of the QP that stopped or still waits passed both capture points,
+ * if there is a second capture. */
 static void print_path(struct page *page, const struct roce_conn_summary *sum)
 {
     const struct path path = path_of(page->r->points, sum, sum->facts.end_side & 1u);
@@ -415,7 +416,7 @@ static void print_lost(struct page *page, const struct check_conn *conn)
     }
 }
 
-/* Prints each side whose packets had ECN CE marks although the other side sent no CNP. */
+/* Prints each side whose packets had ECN CE marks and whose peer sent no CNP. */
 static void print_marked(struct page *page, const struct check_conn *conn)
 {
     const struct roce_conn_summary *sum = &conn->sum;
@@ -506,8 +507,9 @@ static void print_failures(struct page *page)
 /* ---- list of connections -----------------------------------------------------------------------
  */
 
-/* Returns whether a connection number is not in use: two directions that had different numbers are
- * one connection, with the number of the direction that was captured first. */
+/* Returns whether some connection numbers are unused. If two directions that had different numbers
+ * are one connection, it has the number of the direction that was captured first, and the other
+ * number is unused. */
 static bool numbers_are_missing(const struct check_report *r)
 {
     for (uint32_t i = 0; i < r->conn_cnt; i++)

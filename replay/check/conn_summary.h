@@ -57,8 +57,8 @@ void check_conn_title(struct strbuf *t, const struct roce_conn_summary *sum);
 void check_conn_reason(struct strbuf *t, const struct roce_conn_summary *sum);
 
 /* Appends the usual reason why a connection failed or got stuck. Appends nothing if no reason is
- * known. `request` is the event of the last request, or NULL. `compared`: the capture is compared
- * with one at the other end, so the text does not advise it. */
+ * known. `request` is the event of the last request, or NULL. `compared`: the user gave a capture
+ * of the other end, so the text does not advise to compare with one. */
 void check_conn_hint(struct strbuf *t, const struct roce_conn_summary *sum,
                      const struct history_event *request, bool compared);
 

@@ -9,11 +9,11 @@
 #include "base/error.h"
 #include "capture/narrow.h"
 
-/* Fills narrow->frames if the option --connection was given. The option has the number that a check
- * of the whole capture gives the connection, without the other options of `narrow`. `no_icrc`: do
- * not compute ICRCs, as in the check that listed the connections. Returns 0, or -1 and an error:
- * the capture cannot be read twice, or has no such connection. The caller calls narrow_free() in
- * both cases. */
+/* Fills narrow->frames if the option --connection was given. The argument of --connection is the
+ * connection's number in a check of the whole capture, without --first, --from, --to and --host.
+ * `no_icrc`: do not compute ICRCs, as in the check that listed the connections. Returns 0, or -1
+ * and an error: the capture cannot be read twice, or has no such connection. The caller calls
+ * narrow_free() in both cases. */
 int connection_frames(const char *path, struct narrow *narrow, bool no_icrc, struct error *error);
 
 #endif

@@ -35,9 +35,9 @@ struct event_history;
 struct event_history *event_history_new(void);
 void event_history_del(struct event_history *history);
 
-/* Returns whether a connection with a number above `stream` shares its slot with another
- * connection. While the result is false, several threads may add packets of different connections.
- */
+/* Returns whether new connections may soon share their slots with other connections: the connection
+ * number `stream` is at least half the number of slots. While the result is false, several threads
+ * may add packets of different connections. */
 bool event_history_is_full(uint32_t stream);
 
 /* Adds a packet with the observer's analysis of it. */

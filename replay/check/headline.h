@@ -28,8 +28,8 @@ const char *headline_state_name(enum headline_state state);
 /* Appends one sentence about a connection. */
 void headline_conn(struct strbuf *t, const struct roce_conn_summary *sum);
 
-/* Appends one sentence about the capture: why it could not be read, or what its worst connection
- * suffered. Returns whether there was a problem. */
+/* Appends one sentence about the capture: why it could not be read, or the worst problem of its
+ * worst connection. Returns whether there was a problem. */
 bool headline_capture(struct strbuf *t, const struct check_report *report);
 
 #endif

@@ -9,8 +9,8 @@
 
 #include "check/check_report.h"
 
-/* Sets `program` of the connections with a problem whose ends have one address. Leaves names empty
- * if the file is not a regular file, or if one of its first packets does not show them. */
+/* Sets `program` of the connections with a problem whose ends have one address. Leaves a name empty
+ * if the file is not a regular file, or if none of its first million frames is from the program. */
 void programs_find(const char *path, struct check_report *report);
 
 #endif

@@ -68,7 +68,8 @@ SINGLE_CMP(both)
 SINGLE_CMP(addresses)
 SINGLE_CMP(work)
 
-/* One condition of the header: compares keys, and sorts connections. */
+/* The conditions of conn_pairs.h, in their order. `key` compares two keys; `single` sorts
+ * connections by their keys. */
 static const struct {
     int (*key)(const struct conn_key *, const struct conn_key *);
     int (*single)(const void *, const void *);

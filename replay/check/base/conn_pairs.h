@@ -27,9 +27,9 @@ struct conn_key {
 /* Sets the service and the addresses of a key. */
 void conn_key_init(struct conn_key *key, const struct roce_conn_summary *sum);
 
-/* Pairs connections of two captures, which are in the order of their numbers. For each new one,
- * sets `partner` to the index of the old one, or to CONN_PAIRS_NONE. Returns 0, or -1 if out of
- * memory. */
+/* Pairs connections of two captures, which are in the order of their numbers. For each connection
+ * of the new capture, sets `partner` to the index of its partner in the old capture, or to
+ * CONN_PAIRS_NONE. Returns 0, or -1 if out of memory. */
 int conn_pairs_find(const struct conn_key *old, uint32_t old_cnt, const struct conn_key *new,
                     uint32_t new_cnt, uint32_t *partner);
 

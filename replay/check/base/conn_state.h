@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* State of a connection: it failed, got stuck, lost messages, or met congestion; its duration, and
- * the totals of its sides. */
+/* State of a connection: whether it failed, got stuck, lost messages or had congestion. Also its
+ * duration, and the totals of its sides. */
 #ifndef REPLAY_CHECK_BASE_CONN_STATE_H
 #define REPLAY_CHECK_BASE_CONN_STATE_H
 
@@ -28,9 +28,9 @@ uint64_t check_side_missing(const struct roce_endpoint_summary *side);
 /* Returns the number of READ responses that never arrived. */
 uint64_t check_side_missing_responses(const struct roce_endpoint_summary *side);
 
-/* Returns whether the capture has no response to the requests of a side, and its peer `its` is not
- * known. If so, a pause before a retransmission of the side counts as a timeout, although it may be
- * the wait after an RNR NAK. */
+/* Returns whether the capture has only the requests of a side: it has no response of the peer
+ * `its`, and no second direction was paired with the side. A pause before a retransmission of the
+ * side then counts as a timeout, although it may be the wait after an RNR NAK. */
 bool check_side_alone(const struct roce_conn_facts *facts, const struct roce_endpoint_summary *its);
 
 /* Returns the time from the first to the last packet, ns. */

@@ -27,7 +27,7 @@ static inline void turns_reach(struct turns *turns, unsigned who, uint64_t frame
 }
 
 /* Waits until all threads except `who` have judged their frames before `frame`. Call turns_reach()
- * for `who` and `frame` before. */
+ * for `who` and `frame` first, because the other threads may wait for `who`. */
 void turns_wait(struct turns *turns, unsigned who, uint64_t frame);
 
 /* Waits until thread `of` has judged its frames before `frame`. */

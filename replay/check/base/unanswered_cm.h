@@ -40,8 +40,9 @@ void unanswered_cm_add(struct unanswered_cm *list, const struct roce_cm_msg *cm,
  * received, although no RTU was captured. */
 void unanswered_cm_note_packet(struct unanswered_cm *list, const struct roce_pkt *pkt);
 
-/* Returns a bit set of the QPNs in the listed REPs, modulo 64. If unanswered_cm_has() returns false
- * for the destination QP of a packet, unanswered_cm_note_packet() need not be called. */
+/* Returns a bit set of the QPNs in the listed REPs: bit QPN modulo 64 is set for each REP. If
+ * unanswered_cm_has() returns false for the destination QP of a packet, unanswered_cm_note_packet()
+ * need not be called. */
 uint64_t unanswered_cm_filter(const struct unanswered_cm *list);
 static inline bool unanswered_cm_has(uint64_t filter, uint32_t qpn)
 {

@@ -3,13 +3,13 @@
 
 #include <inttypes.h>
 
-/* An average time from a sequence NAK to the go-back of at least this (ns) is too long for a path:
- * the requester is a busy software RNIC, or did not receive the NAK. */
+/* If the average time from a sequence NAK to the retransmission is at least this (ns), the path
+ * alone does not explain it: the requester is a busy software RNIC, or did not receive the NAK. */
 #define SLOW_REACTION_NS UINT64_C(1000000)
 
-/* Losses on one side of the capture point are ignored if there are fewer than one in FEW of those
- * on the other side. Some are only apparent: a NAK may stand for several losses, and responses to a
- * READ may be captured while the requester restarts the READ. */
+/* The text does not mention the losses on one side of the capture point if they are fewer than
+ * 1/FEW of the losses on the other side. They may be only apparent: one NAK may stand for several
+ * losses, and responses to a READ may be captured while the requester restarts the READ. */
 #define FEW 3u
 
 static void say_overtaken(struct strbuf *t, const struct slow_direction *w)

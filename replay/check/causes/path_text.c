@@ -5,7 +5,8 @@
 
 /* Shortest delay that can explain a wait, ns. */
 #define SLOW_NS UINT64_C(100000)
-/* A delay below 1/FEW of that of both directions is not mentioned. */
+/* The text does not mention the delay of a direction if it is less than 1/FEW of the sum of the
+ * delays of both directions. */
 #define FEW 8u
 
 struct path path_of(const struct two_points *points, const struct roce_conn_summary *sum,
@@ -53,8 +54,8 @@ static void add_part(struct strbuf *t, const char **sep, uint64_t cnt, uint64_t 
     *sep = ", ";
 }
 
-/* Appends the delay of the packets of an endpoint, unless it is a small part of `all`, the delay of
- * both directions. */
+/* Appends the delay of the packets of an endpoint, unless it is less than 1/FEW of `all`, the sum
+ * of the delays of both directions. */
 static void add_delay(struct strbuf *t, const char **sep, const struct two_points_path *way,
                       const uint8_t addr[16], uint64_t all)
 {

@@ -10,7 +10,7 @@
 #include "check/points/two_points.h"
 #include "util/strbuf.h"
 
-/* The path between the points for one requester. */
+/* The packets of one requester and of its responder between the two capture points. */
 struct path {
     /* Packets of the requester, and of its responder; both NULL without a second capture. */
     const struct two_points_path *mine, *its;
@@ -18,18 +18,19 @@ struct path {
     const struct two_points *points;
 };
 
-/* Returns the path of the requester `side`. `points` may be NULL. */
+/* Returns the struct path of the requester `side`. `points` may be NULL. */
 struct path path_of(const struct two_points *points, const struct roce_conn_summary *sum,
                     unsigned side);
 
 /* Returns whether the path lost or damaged a packet. */
 bool path_loses(const struct path *path);
 
-/* Returns whether the delay of the path explains a wait of `wait` ns: at least half of it. */
+/* Returns whether the delay between the points explains a wait of `wait` ns: the delay is at least
+ * half of the wait, and at least 100 µs. */
 bool path_delays(const struct path *path, uint64_t wait);
 
-/* Appends whether the request in frame `frame` of capture a, which the requester transmitted last,
- * passed both points. Then the path between them is not the reason that it got no response. */
+/* If the last request of the requester, in frame `frame` of capture a, passed both points, appends
+ * this fact: the request was not lost between them. Otherwise appends the text of path_text(). */
 void path_last_text(struct strbuf *t, const struct path *path, uint32_t frame);
 
 /* Appends what happened between the points, and where to search. `slow`: the delay of the path

@@ -16,8 +16,8 @@
 
 #define LINE_LEN 1024
 
-/* The possible causes, each with the wait that it causes. WAIT_CAUSES: the cause has several
- * effects, for example reordering leads to sequence NAKs and to ACK timeouts. */
+/* The possible causes, each with the wait that it causes. WAIT_CAUSES means that the cause leads to
+ * several waits, for example reordering to sequence NAKs and to ACK timeouts. */
 static const struct {
     const struct slow_cause *cause;
     enum wait_cause wait;
@@ -83,7 +83,8 @@ bool check_conn_paused(const struct roce_conn_summary *sum)
            !check_conn_slow(sum);
 }
 
-/* Appends what caused more than half of the `again` retransmitted packets. */
+/* Appends the cause of more than half of the `again` retransmitted packets, if there is such a
+ * cause. */
 static void add_main_cause(struct strbuf *t, const struct slow_direction *w, uint64_t again)
 {
     static const struct {
@@ -108,8 +109,9 @@ static void add_main_cause(struct strbuf *t, const struct slow_direction *w, uin
     }
 }
 
-/* Appends how many packets sequence NAKs asked for, and how many the requester retransmitted only
- * because they followed. Appends nothing if there are other retransmissions, or missing ones. */
+/* Appends how many retransmitted packets sequence NAKs requested, and how many the requester
+ * retransmitted only because they follow these packets (go-back-N). Appends nothing if other causes
+ * led to retransmissions, or if the capture lacks retransmissions. */
 static void add_followers(struct strbuf *t, const struct slow_direction *w, uint64_t again)
 {
     const struct roce_retx_summary *r = &w->mine->retx[ROCE_CAUSE_SEQ_NAK];
@@ -154,16 +156,17 @@ static bool is_path_slow(const struct slow_direction *w)
            (timeout && path_delays(&w->path, timeout));
 }
 
-/* Returns whether the second capture shows the reason of a cause. Then the first capture alone
- * cannot tell better where to search. */
+/* Returns whether losses or delays between the two capture points explain a cause. The hint of the
+ * cause is then omitted, because it depends only on the first capture. */
 static bool is_between(const struct slow_direction *w, const struct slow_cause *cause)
 {
     return ((cause->between & SLOW_BY_LOSS) && path_loses(&w->path)) ||
            ((cause->between & SLOW_BY_DELAY) && is_path_slow(w));
 }
 
-/* Stores the numbers of the causes that apply, in the order of reports, and returns how many: first
- * those of the connection setup and those with several effects, then those of the longest waits. */
+/* Stores the indices of the causes that apply, in the order of reports: first slow connection
+ * setups and causes that lead to several waits, then the others by their waits, the longest first.
+ * Returns their number. */
 static unsigned list_causes(const struct slow_direction *w, unsigned list[CAUSES])
 {
     uint64_t waited[CAUSES];
@@ -187,7 +190,8 @@ static unsigned list_causes(const struct slow_direction *w, unsigned list[CAUSES
     return cnt;
 }
 
-/* Prints one direction. Returns whether it has a cause that a second capture may explain. */
+/* Prints one direction. Returns whether it has a cause that losses or delays between two capture
+ * points may explain. */
 static bool print_side(FILE *out, const struct slow_direction *w, const char *arrow,
                        const char *scope)
 {

@@ -21,9 +21,9 @@ bool check_conn_paused(const struct roce_conn_summary *sum);
 
 /* Prints the causes of a slow connection, each with a hint where to search. The lines are indented;
  * lines about a side begin with its arrow. `scope` is Wireshark's display filter for the packets of
- * the connection; after each cause, a filter for the packets that show the cause is printed. If
- * `scope` is NULL, no filters are printed. `points` is the comparison with a second capture, or
- * NULL: if it shows the reason of a cause, it replaces the hint. */
+ * the connection. Unless `scope` is NULL, prints after each cause a filter for the packets that
+ * show the cause. `points` is the comparison with a second capture, or NULL. If the comparison
+ * explains a cause, prints its result instead of the hint. */
 void slow_causes_print(FILE *out, const struct roce_conn_summary *sum, const char *scope,
                        const struct two_points *points);
 

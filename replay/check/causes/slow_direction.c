@@ -7,8 +7,9 @@
 
 /* A connection setup is slow if the REP comes at least this long after the REQ, ms. */
 #define SETUP_MS 1000u
-/* At least REFUSED_MIN go-backs of one packet, on average less than REFUSED_NS, ns, after the
- * previous packet, and without a NAK: the transmit queue of Soft-RoCE refused the packets. */
+/* The transmit queue of Soft-RoCE refused packets if the requester retransmitted single packets
+ * without a NAK at least REFUSED_MIN times, on average less than REFUSED_NS (ns) after the previous
+ * packet. */
 #define REFUSED_MIN 16u
 #define REFUSED_NS  UINT64_C(100000)
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Slow direction: one half of a connection, and what slowed it: losses, reordering, missing receive
- * WQEs. Used by the files that describe a slow connection: slow_causes, loss_causes, wait_causes
- * and time_budget.
+ * Slow direction: the requests of one side of a connection with their responses, and functions that
+ * recognize what slowed them, such as losses, reordering and missing receive WQEs. Used by the
+ * files that describe a slow connection: slow_causes, loss_causes, wait_causes and time_budget.
  */
 #ifndef REPLAY_CHECK_CAUSES_SLOW_DIRECTION_H
 #define REPLAY_CHECK_CAUSES_SLOW_DIRECTION_H
@@ -11,27 +11,27 @@
 #include "flow/base/summary.h"
 #include "util/strbuf.h"
 
-/* The requests of one side, and the responses of the other side to them. It points into the summary
- * that slow_direction_of() received. */
+/* The requests of one side, and the responses of the other side to them. The pointers point into
+ * the summary that was passed to slow_direction_of(). */
 struct slow_direction {
     const struct roce_endpoint_summary *mine, *its;
     const struct roce_conn_facts *facts;
     uint8_t timeout_code; /* agreed local ACK timeout of the requester */
     uint64_t ns;          /* duration of the connection, ns */
     uint64_t naks;        /* number of go-back-N retransmissions after a sequence NAK */
-    /* Number of packets that were lost before the capture point, without lost retransmissions. */
+    /* Number of packets that were lost before the capture point. Lost retransmissions are not
+     * counted. */
     uint64_t gone;
     uint64_t setup_ns; /* time from the REQ of this side to a late REP, ns; otherwise 0 */
     /* Time for which the peer retransmitted its REP because the RTU of this side was late, ns;
      * otherwise 0. */
     uint64_t rtu_ns;
-    struct path path; /* between two capture points; its members `mine` and `its` are NULL without
-                       * a second capture */
+    struct path path;    /* packets between the two capture points; its members `mine` and `its` are
+                          * NULL without a second capture */
     uint64_t silence_ns; /* notable silences of the connection before requests of this side, ns */
 };
 
-/* Events between two capture points that can be the reason of a slow cause: bits of
- * slow_cause.between. */
+/* Events between two capture points that can explain a cause: bits of slow_cause.between. */
 enum { SLOW_BY_LOSS = 1u << 0, SLOW_BY_DELAY = 1u << 1 };
 
 /* A cause that slowed a direction. */
@@ -41,7 +41,8 @@ struct slow_cause {
     void (*look)(struct strbuf *, const struct slow_direction *); /* appends where to search */
     bool cm;            /* CM messages show the cause; they use QP 1, not the connection's QPs */
     const char *filter; /* Wireshark's display filter for the packets that show the cause */
-    unsigned between;   /* bit set of SLOW_BY_*: what another capture may show as the reason */
+    unsigned between;   /* bit set of SLOW_BY_*: events between two capture points that can explain
+                         * the cause */
 };
 
 struct slow_direction slow_direction_of(const struct roce_conn_summary *sum, unsigned side);
@@ -83,8 +84,8 @@ bool slow_is_spurious(const struct slow_direction *w);
 /* Returns whether the responder had no receive WQE for a request (RNR NAK). */
 bool slow_is_unready(const struct slow_direction *w);
 
-/* Returns whether the responder answered requests that need no receive WQE with RNR NAKs. Usually
- * it then pages in memory (ODP). */
+/* Returns whether the responder answered requests that need no receive WQE with RNR NAKs. The usual
+ * reason is that the responder first pages in memory (on-demand paging, ODP). */
 bool slow_is_paged(const struct slow_direction *w);
 
 /* Returns whether the requester is Linux Soft-RoCE and its transmit queue refused packets.

@@ -9,21 +9,21 @@
 #include <stdio.h>
 #include "check/causes/slow_direction.h"
 
-/* Causes of a requester's waits, in the order of reports. */
+/* Reasons why a requester waited, in the order of reports. */
 enum wait_cause {
-    WAIT_RESPONSE, /* responses to requests that it sent once */
-    /* WAIT_TIMEOUT to WAIT_UNKNOWN: waits that ended with a retransmission, named after its
-     * cause. */
+    WAIT_RESPONSE, /* waits for responses to requests that were not retransmitted */
+    /* WAIT_TIMEOUT to WAIT_UNKNOWN: waits that ended with a retransmission, named after the cause
+     * of the retransmission. */
     WAIT_TIMEOUT,
     WAIT_SPURIOUS,
-    WAIT_READ_GAP, /* READ responses that were lost, including losses that the requester detected by
-                    * an implied NAK */
+    WAIT_READ_GAP, /* waits for READ responses that were lost, including losses that the requester
+                    * detected by an implied NAK */
     WAIT_RNR_NAK,
     WAIT_SEQ_NAK,
     WAIT_UNKNOWN,
-    WAIT_CREDIT,  /* credits: receive WQEs that the responder announces */
-    WAIT_SETUP,   /* the end of the connection setup, after a lost REP or RTU */
-    WAIT_SILENCE, /* new requests of its own program, if silence_is_notable() */
+    WAIT_CREDIT,  /* waits for credits, the receive WQEs that the responder announces */
+    WAIT_SETUP,   /* waits for the end of the connection setup, after a lost REP or RTU */
+    WAIT_SILENCE, /* waits for new requests of the program, if silence_is_notable() returns true */
     WAIT_CAUSES
 };
 

@@ -113,8 +113,9 @@ static void align_clocks(struct two_points *all)
     for (uint32_t i = 0; i < all->index.cnt; i++) {
         const struct point_direction *back = reverse_of(all, i);
 
-        /* The two captures have no common packet in this direction. The opposite direction shows
-         * the order of the two points. */
+        /* The packets of the direction with the smaller time difference pass the point of b first.
+         * If the captures have no common packet in this direction, the opposite direction passes
+         * the point of a first. */
         if (back && back->matched)
             all->dir[i].from_b = !all->dir[i].matched || all->dir[i].median < back->median;
         cnt = sort_differences(all, i, ns);
@@ -149,9 +150,10 @@ static void find_common(struct two_points *all, unsigned which, uint32_t dir)
     }
 }
 
-/* Returns whether packet `i` of a direction passed the other point while the capture there was
- * running: it was captured between two packets that both captures have, or its time shows this.
- * Without a common packet in its direction, its delay is unknown and assumed to be 0. */
+/* Returns whether the other capture was running when packet `i` of a direction passed its point.
+ * This is so if the packet was captured between two packets that both captures have, or if its
+ * time, corrected by the delay, is inside the other capture. If the direction has no packet in both
+ * captures, the delay is assumed to be 0. */
 static bool is_during(const struct two_points *all, unsigned which, uint32_t dir, uint32_t i)
 {
     const struct point_packet *p = two_points_packet(all, which, dir, i);
@@ -166,7 +168,8 @@ static bool is_during(const struct two_points *all, unsigned which, uint32_t dir
     return early >= (int64_t)other->first_time && late <= (int64_t)other->last_time;
 }
 
-/* Returns how many of the `lost` packets only the second capture lacks. */
+/* Returns how many of the `lost` packets were not lost, but are only missing in the second
+ * capture. */
 static uint64_t missed_of(const struct two_points *all, uint32_t dir, uint64_t lost)
 {
     const struct point_direction *d = &all->dir[dir], *back = reverse_of(all, dir);
@@ -208,9 +211,8 @@ static uint64_t mark_disorder(const struct two_points *all, uint32_t dir)
     return late;
 }
 
-/* Marks the packets whose previous transmission was in disorder. `sorted` is from
- * two_points_sort().
- */
+/* Marks the packets whose previous transmission has the mark `in_disorder`. `sorted` is the result
+ * of two_points_sort(). */
 static void mark_again(struct point_packet *const *sorted, uint32_t cnt)
 {
     for (uint32_t i = 1; i < cnt; i++)

@@ -46,8 +46,8 @@ struct point_flow_key {
 /* Losses of one direction, inferred from one capture alone. */
 struct point_losses {
     uint64_t before; /* packets that never reached the capture point */
-    /* READ responses that were captured, but lost or late behind the capture point, because the
-     * requester retransmitted the READ. */
+    /* READ responses that were captured, and that were lost or late between the capture point and
+     * the requester: the requester retransmitted the READ. */
     uint64_t behind;
     /* Requests that the receiver acknowledged, and that this capture lacks. */
     uint64_t missed;
@@ -83,14 +83,14 @@ struct point_result {
     uint64_t damaged;
     uint64_t reordered; /* packets that were overtaken between the two points by a packet that
                          * passed the first point later */
-    uint64_t behind;    /* packets lost, or late, behind the second point */
+    uint64_t behind;    /* packets that were lost or late after the second point */
     uint32_t frame[FRAMES_LISTED]; /* first lost packets */
 };
 
 struct point_direction {
     struct point_addrs addrs;
     bool from_b;  /* packets of this direction pass the capture point of b before that of a */
-    bool emptied; /* all packets belong to another direction: see two_points_adopt() */
+    bool emptied; /* two_points_adopt() moved all packets to another direction */
     bool matched; /* at least one packet of this direction is in both captures */
     /* Time at b minus the time at a, of the packets that occur once in each capture, ns. */
     int64_t least, median, most;
@@ -119,8 +119,9 @@ struct two_points {
     int64_t *ns; /* array with one time difference for each packet of capture a, ns */
 };
 
-/* Returns whether packet `p` of capture `which` counts: copies in one capture count only if the
- * other capture has the packet and does not call it a copy, so it is a retransmission. */
+/* Returns whether packet `p` of capture `which` counts: a copy in one capture counts only if the
+ * other capture has the packet and does not mark it as a copy, because it is then a
+ * retransmission. */
 static inline bool two_points_counts(const struct two_points *all, unsigned which,
                                      const struct point_packet *p)
 {
@@ -155,18 +156,19 @@ static inline uint64_t two_points_delay(const struct two_points *all, uint32_t d
  * memory. */
 struct point_packet **two_points_sort(struct point_capture *at, bool icrc);
 
-/* Matches equal packets of both captures. Without `repeated`, matches only packets that occur once
- * in each capture, apart from copies; with `repeated`, the others. `a` and `b` are from
- * two_points_sort(). */
+/* Matches equal packets of both captures. If `repeated` is false, matches only packets that occur
+ * once in each capture, not counting copies. If `repeated` is true, matches only packets that occur
+ * several times in a capture. `a` and `b` are results of two_points_sort(). */
 void two_points_match(struct two_points *all, struct point_packet **a, struct point_packet **b,
                       bool repeated);
 
-/* Moves a packet whose addresses were damaged on the path to the direction of its original in the
- * other capture: one with the same ICRC field and one of its addresses. Called before the packets
- * are sorted by direction. */
+/* Moves each packet whose addresses were damaged on the path to the direction of its original in
+ * the other capture. The original has the same ICRC field, and either the same source or the same
+ * destination. Called before the packets are sorted by direction. */
 void two_points_adopt(struct two_points *all);
 
-/* Matches the damaged packets of a direction whose headers or ICRC field were damaged. */
+/* Matches the damaged packets of a direction with their originals, which have the same headers or
+ * the same ICRC field. */
 void two_points_match_damaged(struct two_points *all, uint32_t dir);
 
 #endif

@@ -5,9 +5,10 @@
 
 /* Time, ns, that misfit() adds for a packet that would have arrived before it was sent. */
 #define BEFORE_SENT (UINT64_MAX / 4)
-/* Limit of the packets with damaged addresses for which the other capture is searched. */
+/* Maximum number of packets with damaged addresses whose originals are searched in the other
+ * capture. */
 #define ADOPTED_MAX 64u
-/* Limit of the packets searched for the original of one damaged packet, to limit the time. */
+/* Maximum number of packets that are compared with a damaged packet to find its original. */
 #define DAMAGED_SEARCH 256u
 
 static int compare_packets(const void *a, const void *b)
@@ -51,9 +52,10 @@ static void join_packets(struct two_points *all, struct point_packet *a, struct 
     b->mate = (uint32_t)(a - all->at[0].packet);
 }
 
-/* Returns how unlikely it is that `b` is the packet `a` of capture a: the difference of their times
- * from that of the other packets of the direction, ns. Without such packets, the delay is assumed
- * to be 0. A packet cannot arrive before it was sent. */
+/* Returns how unlikely it is that packet `a` of capture a and packet `b` of capture b are the same
+ * packet, ns. This is the deviation of their time difference from the median of the direction. If
+ * the median is unknown, a delay of 0 is assumed. Adds BEFORE_SENT if the packet would have arrived
+ * before it was sent. */
 static uint64_t misfit(const struct two_points *all, const struct point_packet *a,
                        const struct point_packet *b)
 {
@@ -65,8 +67,8 @@ static uint64_t misfit(const struct two_points *all, const struct point_packet *
     return (uint64_t)off + (delay < -all->spread - 1 ? BEFORE_SENT : 0);
 }
 
-/* Matches packets that are all equal: each packet of the smaller group with one of the other, in
- * capture order, so that their time differences are usual ones. */
+/* Matches the packets of two groups that are all equal. Each packet of the smaller group is matched
+ * with a packet of the other group, in capture order, for which misfit() is small. */
 static void match_repeated(struct two_points *all, struct point_packet **a, uint32_t a_cnt,
                            struct point_packet **b, uint32_t b_cnt)
 {
@@ -139,9 +141,9 @@ void two_points_match(struct two_points *all, struct point_packet **a, struct po
     }
 }
 
-/* Returns the packet of the first point that was damaged on the way to become `p`, or NULL. One of
- * the two values that identify a packet is still the same: the ICRC field, or the other headers.
- * Searches the packets around index `at`. */
+/* Returns the original of the damaged packet `p` in the capture of the first point, or NULL. The
+ * original has the same ICRC field or the same headers as `p`. Searches the packets around index
+ * `at`. */
 static struct point_packet *undamaged(const struct two_points *all, struct point_capture *first,
                                       struct point_packet *p, uint32_t at)
 {

@@ -6,7 +6,7 @@
 
 enum { WIRE_VARINT = 0, WIRE_64_BIT = 1, WIRE_BYTES = 2 };
 
-/* Bytes of the length of a submessage, a varint that protobuf_end() fills in. */
+/* Size of the length field of a submessage, bytes. protobuf_end() fills in the field, a varint. */
 #define LENGTH_BYTES 4u
 
 void protobuf_reset(struct protobuf *pb)

@@ -85,9 +85,9 @@ static void note_conn(void *user, const struct roce_conn_summary *sum)
         f->self[sum->facts.conn_index] = 1;
 }
 
-/* Assigns a connection to each packet that the observer assigned to none. The packet joins the
- * connection of the previous packet of its flow, or else of the next one. Returns false if out of
- * memory. */
+/* Assigns a connection to each packet that rnic/flow did not assign to a connection. Uses the
+ * connection of the previous packet of the same flow, or if there is none, of the next packet.
+ * Returns false if out of memory. */
 static bool place_damaged(struct finder *f)
 {
     struct roce_flow_owner *last = malloc((f->trace->flows.cnt + 1) * sizeof(*last));

@@ -273,10 +273,11 @@ static void find_pkey(struct inferred_setup *s)
 /* ---- finding the MSN ---------------------------------------------------------------------------
  */
 
-/* Sets the MSN before the first message (the MSN base) to the smallest one on which at least two
- * responses agree, or else to that of one response. A response to a duplicate shows only an upper
- * limit of the base, because its MSN counts all messages executed so far. So if all responses that
- * agree are ACKs of one PSN, and another response shows base 0, the ACKs answer duplicates. */
+/* Sets the MSN base, which is the MSN before the first message. Each response shows one base.
+ * Chooses the smallest base that at least two responses show, or else the base of a single
+ * response. A response to a duplicate shows a base that is too high, because its MSN counts all
+ * messages executed so far. So if only ACKs of one PSN show the chosen base, and another response
+ * shows base 0, chooses base 0: the ACKs answer duplicates. */
 static void vote_msn(struct inferred_setup *s)
 {
     struct {

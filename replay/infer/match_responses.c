@@ -16,8 +16,8 @@ struct links {
     uint32_t *before; /* for each request event: index into setup.event of the previous copy of the
                        * request */
     uint32_t *last;  /* for each request event: index into setup.event of the last response to it */
-    uint32_t *claim; /* for each element of `claims`: index into setup.event of the response that
-                      * was assigned to the packet */
+    uint32_t *claim; /* for each element of `claims`: index into setup.event of the recorded
+                      * response that was assigned to this packet of a READ response */
     size_t claim_cap;
     struct keymap claims; /* keys of type struct claim */
 };

@@ -182,7 +182,8 @@ static inline bool event_executed(const struct inferred_setup *setup, uint32_t e
 struct request_copy {
     int64_t rel;
     uint32_t event; /* index into setup.event */
-    bool damaged;   /* false for all copies of a list with `usable_only` */
+    bool damaged;   /* the copy is damaged; always false if packet_log_copies() was called with
+                     * `usable_only` */
 };
 
 /* Returns the captured copies of the requests from relative PSN setup.first on, sorted by PSN, then

@@ -90,8 +90,8 @@ static unsigned add_packet(struct search *s, struct supposed_use *use, uint32_t 
     return cost < 0 ? 0 : (unsigned)cost;
 }
 
-/* Returns the cost of the packets from `from` to before `to`, if a use begins at `from`. Adds no
- * packet after the cost exceeds `max`. */
+/* Returns the cost of the packets from `from` to before `to`, if a use begins at `from`. Stops when
+ * the cost exceeds `max`. */
 static unsigned cost_of_start(struct search *s, uint32_t from, uint32_t to, unsigned max)
 {
     struct supposed_use use;
@@ -123,7 +123,7 @@ static uint32_t find_start(struct search *s, uint32_t from, uint32_t odd, uint32
 {
     uint32_t low = odd - from > BEFORE ? odd - BEFORE : from;
     uint32_t best[2] = {0, 0};  /* best start up to `odd`, and after it */
-    unsigned tries[2] = {0, 0}; /* number of such starts examined */
+    unsigned tries[2] = {0, 0}; /* number of starts examined up to `odd`, and after it */
     unsigned one = cost_between(s, low, to), least[2];
 
     if (one < GAIN_MIN)

@@ -76,7 +76,7 @@ struct shadow_reader {
     bool (*explains)(void *explains_ctx, uint64_t va, uint8_t value);
     void *explains_ctx;
     /* Returns 1 if other READs suggest that the responder's program changed the byte at `va` from
-     * `written`, -1 if they contradict, else 0. NULL for an atomic. */
+     * `written`, -1 if other READs contradict such a change, else 0. NULL for an atomic. */
     int (*suggests_store)(void *explains_ctx, uint64_t va, uint8_t written);
     bool unseen_only; /* store only bytes that no response showed and no request wrote before */
     /* Called for each byte that shadow_observe() stores; may be NULL. Returns -1 if out of memory.

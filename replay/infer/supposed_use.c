@@ -5,9 +5,11 @@
 #include <string.h>
 
 /* A use is the time from one connection of two QPs to the next. Costs of packets that the supposed
- * use explains, but another use explains better: */
-#define USE_LATE  1u /* a request repeats a PSN that was acknowledged, or precedes all others */
-#define USE_OTHER 1u /* a request repeats another payload: the program changed its buffer */
+ * use explains, but another use explains better. USE_LATE: a request repeats a PSN that was
+ * acknowledged, or its PSN precedes those of all other requests. USE_OTHER: a retransmission has
+ * another payload than the original, because the program changed its buffer. */
+#define USE_LATE  1u
+#define USE_OTHER 1u
 
 /* Cost of an empty WRITE that Linux rxe sends only after RESET (D57), inside a use. */
 #define USE_RESET 2u

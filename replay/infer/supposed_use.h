@@ -30,8 +30,10 @@ struct use_side {
     roce_psn base;      /* lowest PSN requested */
     roce_psn next;      /* PSN after the highest request */
     roce_psn reach;     /* PSN after the highest response that the requests may have */
-    roce_psn apart;     /* PSN after a request whose PSN is far from all others, if `is_apart` */
-    bool is_apart;      /* the latest new PSN was `apart` */
+    roce_psn apart;     /* if `is_apart`: PSN after a request whose PSN is far from all other
+                         * requested PSNs */
+    bool is_apart;      /* the PSN of the latest new request was far from all other requested
+                         * PSNs */
     uint32_t ended;     /* number of messages that ended, up to the highest PSN */
     bool repeats;       /* a PSN was requested twice */
     bool shifts;        /* the requester may shift the PSNs of its requests (D57) */

@@ -87,7 +87,8 @@ struct trace {
     uint32_t malformed;    /* number of RoCE frames without a readable BTH */
     uint32_t cut_payloads; /* number of packets whose payload the snaplen cut; their payload is
                             * not compared */
-    uint32_t cut_len;      /* length of the longest captured part of these packets, bytes */
+    uint32_t cut_len;      /* captured length of the longest frame among the packets that the
+                            * snaplen cut, bytes */
     uint32_t checksums_filled; /* number of packets whose IPv4 header checksum was 0 and was filled
                                 * in */
     uint32_t icrcs_fixed;      /* number of packets whose ICRC we corrected, because no packet of

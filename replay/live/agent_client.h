@@ -31,7 +31,7 @@ struct agent_client {
     bool atomic;
     bool uc, ud;   /* the device can create UC QPs and UD QPs, respectively */
     bool drills;   /* the agent supports the requests that drills (replay/drill) need */
-    int code;      /* errno in the agent's latest refusal of a request; 0: none */
+    int code;      /* errno value in the agent's latest refusal of a request; 0: no refusal */
     int gid_index; /* GID index of the target's address */
 };
 

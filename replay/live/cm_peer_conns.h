@@ -48,8 +48,8 @@ int cm_peer_conns_open(struct cm_peer_conns *conns, struct live *live,
                        struct rc_requester *requester, struct live_cm *cm);
 void cm_peer_conns_close(struct cm_peer_conns *conns);
 
-/* Calls learn_rkeys() for `len` bytes that the target sent on the connection of exchange `exch`.
- * `recorded`: the corresponding bytes of the capture. */
+/* Learns the target's live R_Keys (learn_rkeys()) from `len` bytes that the target sent on the
+ * connection of exchange `exch`. `recorded`: the corresponding bytes of the capture. */
 void cm_peer_conns_learn(struct cm_peer_conns *conns, uint32_t exch, const uint8_t *recorded,
                          uint8_t *live, size_t len);
 

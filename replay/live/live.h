@@ -69,7 +69,7 @@ struct live_run {
     uint64_t *sent_at; /* time at which each event was sent, ns */
     int64_t acked;     /* highest relative PSN that the target acknowledged */
     int64_t owed;      /* highest relative PSN of the sent requests that demand a response */
-    int64_t executed;  /* ePSN (relative) of our RNIC at the end of rc_responder_play() */
+    int64_t executed;  /* relative ePSN of our RNIC at the end of rc_responder_play() */
     unsigned misses;   /* number of responses that did not arrive in time */
     uint32_t recv_cnt;
 };

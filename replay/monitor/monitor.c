@@ -304,7 +304,7 @@ static void on_begin(void *user, const struct roce_flow *flow)
     pthread_mutex_unlock(&m->lock);
 }
 
-/* Ends the last step, which can be shorter than an interval, and prints the table. */
+/* Ends the last interval, which can be shorter than the others, and prints the table. */
 static void on_end(void *user, const struct roce_flow *flow)
 {
     struct monitor *m = user;

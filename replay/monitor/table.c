@@ -23,8 +23,8 @@ static uint64_t trouble_of(const struct monitor_counts *c)
     return c->retransmitted + c->missing + c->rnr_naks + c->naks + c->damaged + c->cnps;
 }
 
-/* Order of the rows: by state, then problems in the latest step, then problems since the start,
- * then payload in the latest step. */
+/* Order of the rows: by state, then by problems in the latest interval, then by problems since the
+ * start, then by payload in the latest interval. */
 static int compare_rows(const void *a, const void *b)
 {
     const struct monitor_row *x = *(const struct monitor_row *const *)a;

@@ -16,7 +16,7 @@ struct message_time {
     uint64_t first, last, done;
     uint64_t bytes;
     uint32_t frame;  /* frame number of the packet that completes the message */
-    uint32_t number; /* number of captured messages of the side before this one */
+    uint32_t number; /* number of earlier captured messages of the same side */
     uint8_t side;    /* side of the requester */
     uint8_t kind;    /* enum roce_kind of the request */
 };

@@ -25,7 +25,7 @@ const char *run_class_name(enum run_class class)
 /* ---- properties of one packet ------------------------------------------------------------------
  */
 
-/* Flags that have no effect on a run, except on its class. */
+/* Flags of an analysis result that affect only the class of a run. */
 #define PLAIN_FLAGS                                                                                \
     ((uint32_t)(ROCE_AN_REQUEST | ROCE_AN_RESPONSE | ROCE_AN_REL_PSN | ROCE_AN_MSG_START |         \
                 ROCE_AN_MSG_END | ROCE_AN_REGION))
@@ -37,7 +37,7 @@ static bool packet_is_plain(const struct roce_flow_result *result)
     return !(result->flags & ~PLAIN_FLAGS) && !result->findings;
 }
 
-/* Returns the class of a packet whose flags alone determine it, or RUN_CLASS_CNT. */
+/* Returns the class of a packet if the flags alone determine the class, otherwise RUN_CLASS_CNT. */
 static enum run_class class_of_flags(uint32_t flags)
 {
     if (flags & ROCE_AN_DROPPED)

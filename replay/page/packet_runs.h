@@ -98,7 +98,7 @@ bool packet_runs_make_room(struct packet_runs *runs, struct page_memory *memory,
 void packet_runs_add(struct packet_runs *runs, const struct roce_flow_in *in,
                      const struct roce_flow_result *result);
 
-/* Returns the number of packets that share a run with others. */
+/* Returns the number of packets in runs of more than one packet. */
 uint64_t packet_runs_merged(const struct packet_runs *runs);
 
 /* Copies the runs of `other` to `runs`, as runs of side `side`, and sorts all runs of `runs` by

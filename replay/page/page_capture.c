@@ -192,7 +192,7 @@ static void mark_spurious(struct page_capture *capture, struct packet_runs *runs
 
 /* If rnic/flow has paired the direction of stream `index` with another direction, joins the stream
  * with the stream of that connection. All packets of stream `index` are then from one side, because
- * rnic/flow gives a direction a connection number of its own until it pairs the direction. */
+ * a direction has a separate connection number until rnic/flow pairs it. */
 static void join_stream(struct page_capture *capture, const struct roce_flow *flow, uint32_t index)
 {
     struct roce_flow_owner owner = roce_flow_owner(flow, index, 0);

@@ -26,7 +26,7 @@
  * times. */
 #define EVENTS_MAX 20000u
 
-/* Timeout code and retry count for SIDR. SIDR messages do not contain them. */
+/* Timeout code and retry count for SIDR. SIDR messages contain neither value. */
 #define SIDR_TIMEOUT 18
 #define SIDR_RETRIES 15
 

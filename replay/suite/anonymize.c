@@ -101,7 +101,8 @@ static bool change_gid(struct anonymizer *a, uint8_t *p)
     return n != 0;
 }
 
-/* Changes an address of the RDMA-IP CM. An IPv4 address uses the last 4 of the 16 bytes (R242). */
+/* Changes an IP address in the private data of an RDMA IP CM message. An IPv4 address is in the
+ * last 4 of the 16 bytes (R242). */
 static bool change_cm_ip(struct anonymizer *a, uint8_t *p)
 {
     return is_zero(p, 12) ? change_ip4(a, p + 12) : change_gid(a, p);

@@ -17,7 +17,7 @@ struct suite_totals {
     size_t exchanges; /* number of ends of CM exchanges */
     size_t cut;       /* number of captures with packets whose payload the snaplen cut */
     size_t missing;   /* number of responses of our RNIC that a capture lacks */
-    size_t lacking;   /* number of captures that lack such responses */
+    size_t lacking;   /* number of captures that lack a response of our RNIC */
     size_t outcome[OUTCOME_CNT];
     size_t unexpected[OUTCOME_CNT]; /* number of captures with each outcome that was not expected */
 };

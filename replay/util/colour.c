@@ -52,7 +52,8 @@ static const struct style {
 };
 #define STYLE_CNT (sizeof(styles) / sizeof(styles[0]))
 
-/* Collects text until a line is complete, because a word may be written in several pieces. */
+/* State of the stream of colour_open(). Collects text until a line is complete, because the program
+ * may write a coloured word in several pieces. */
 struct cookie {
     char *line;
     size_t len, cap;

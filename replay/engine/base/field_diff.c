@@ -133,7 +133,8 @@ static void compare_payload(struct field_diffs *d, const struct trace_packet *p,
 
 /* Returns whether R103 allows the MSN of a recorded READ response First, and whether it fits the
  * other recorded responses. `replayed` is the MSN of our RNIC, which counts the READ before it
- * responds. `style` is inferred_setup.read_first_msn. */
+ * responds. `style` (inferred_setup.read_first_msn) is the usual difference of the two MSNs: 0 or
+ * -1; 1 if both occur. */
 static bool read_first_msn_fits(int8_t style, uint32_t recorded, uint32_t replayed)
 {
     int32_t off = roce_psn_diff(roce_psn_of(recorded), roce_psn_of(replayed));

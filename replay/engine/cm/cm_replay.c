@@ -149,8 +149,8 @@ static void find_lost(struct cm_replay_dev *dev)
 
 /* ---- Output of our CM ------------------------------------------------------------------------ */
 
-/* Returns whether the recorded end rejected the request because nothing listened on the service id
- * (R232). */
+/* Returns whether the recorded passive end rejected the REQ because no program listened on the
+ * service id (R232). */
 static bool has_no_listener(const struct cm_replay_dev *dev)
 {
     for (size_t i = 0; i < dev->x->cnt; i++) {
@@ -402,8 +402,9 @@ static int report_message(struct cm_replay_dev *dev, uint32_t pkt, const struct 
 
 /* ---- One message of our end ------------------------------------------------------------------ */
 
-/* Returns whether our end retransmits its latest message of this kind because the peer
- * retransmitted the message that it answers. Otherwise a timer causes the retransmission. */
+/* Returns whether the peer sent again a message to which messages of kind `kind` are replies, since
+ * the latest message of this kind of our end. Our end then retransmits its reply. Otherwise a timer
+ * causes the retransmission. */
 static bool asked_again(const struct cm_replay_dev *dev, size_t at, enum roce_cm kind)
 {
     for (size_t i = dev->last[kind] + 1; i < at; i++)

@@ -338,8 +338,8 @@ static bool is_rewritten(const struct request_cmp *cmp, uint32_t event,
                tx_request_hash(ours, cmp->setup);
 }
 
-/* Compares a recorded request with our request of this PSN. Does nothing if `ours` is NULL.
- * Returns 0, or -1 if out of memory. */
+/* Compares recorded request `event` with request `ours` of our RNIC. Does nothing if `ours` is
+ * NULL. Returns 0, or -1 if out of memory. */
 static int compare_with(struct request_cmp *cmp, uint32_t event, const struct tx_request *ours)
 {
     const struct trace_packet *p = event_packet(cmp->setup, event);

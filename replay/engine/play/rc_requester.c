@@ -43,7 +43,7 @@ struct requester_dev {
     uint16_t *recorded; /* for each PSN: number of transmissions by the recorded requester so far */
     uint16_t *ours;     /* for each PSN: number of transmissions by our RNIC so far */
     size_t missing;     /* number of the missing responses injected so far */
-    uint64_t tx_free;   /* rest of TX_FREE */
+    uint64_t tx_free;   /* number of packets that remain of TX_FREE */
     uint32_t event;
     rnic_time now;
 };

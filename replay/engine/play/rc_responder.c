@@ -308,9 +308,10 @@ static void hold_packet(struct rc_responder_dev *dev, struct scheduled_packet *s
     dev->held_cnt++;
 }
 
-/* Replays the packets that no longer need to wait; if `all` is set, all waiting packets. If our
- * RNIC never executes the request for which a packet waits, the packet still waits at the end of
- * the trace. Returns 0, or -1 if out of memory. */
+/* Replays the packets that no longer need to wait for requests of other connections (must_wait()).
+ * If `all` is set, replays all waiting packets. If our RNIC never executes the request for which a
+ * packet waits, the packet still waits at the end of the trace. Returns 0, or -1 if out of
+ * memory. */
 static int release_held(struct rc_responder_dev *dev, struct scheduled_packet *sched, rnic_time now,
                         bool all)
 {

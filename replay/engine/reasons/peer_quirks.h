@@ -34,8 +34,8 @@ struct delivery_case {
 struct peer_quirk {
     enum roce_profile peer;
     const struct roce_deviation *deviation;
-    /* Exactly one of the three callbacks is set. Each returns whether the quirk explains the
-     * difference. */
+    /* Exactly one of the four callbacks is set. A fits_...() callback returns whether the quirk
+     * explains the difference. */
     bool (*fits_response)(const struct response_case *c);
     bool (*fits_request)(const struct request_case *c);
     bool (*fits_delivery)(const struct delivery_case *c);

@@ -40,7 +40,7 @@ bool is_refused_later(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
     int64_t executed = event_executed_to(s, c->event);
-    int64_t shown = INT64_MIN; /* highest PSN that the other responses up to here show as
+    int64_t shown = INT64_MIN; /* highest PSN that the other responses examined so far show as
                                 * executed */
     uint32_t last = last_refusal(s, c->event, executed);
 

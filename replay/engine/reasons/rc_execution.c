@@ -31,8 +31,8 @@ struct execution {
                       * the responder expects */
     bool naked;      /* the responder sent a sequence NAK for the expected request */
     bool over;       /* the responder sent a fatal NAK */
-    size_t most; /* number of requests that the responder can have executed: a copy of each of them,
-                  * and of all earlier ones, was sent */
+    size_t most;  /* maximum number of requests that the responder can have executed: a copy of each
+                   * of them was sent before the current response */
     int64_t high; /* highest relative PSN of a request sent so far */
     uint32_t scanned;
     uint8_t *copies;             /* for each request packet: number of copies sent; 2 means 2 or

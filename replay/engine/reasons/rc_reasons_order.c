@@ -198,7 +198,7 @@ static bool naks_reordered(const struct response_case *c)
     int64_t rel = s->event[c->event].rel;
     bool answered = false; /* a later response shows that the responder received the request */
     bool earlier = false;  /* the requester went back to an earlier PSN */
-    bool over = s->lossy;  /* the requester sent nothing more */
+    bool over = s->lossy;  /* the requester sent no further request after the NAK */
 
     if (!event_is_nak_code(s, c->event, ROCE_NAK_PSN_SEQ) || rel > c->high || c->rnr == rel ||
         !request_table_msn_fits(s, c->event) || sends_nak_at(c, rel))

@@ -348,6 +348,7 @@ struct roce_cold_counters {
      * restarted. read_back is then the value of roce_rsp.read_nxt before this response. */
     bool read_went_back;
     uint32_t read_back;
+    /* accepted_reads: READs of this endpoint, not of its peer as in the summary. */
     uint64_t accepted_early, accepted_reads;
     /* port: the first different UDP source ports of the endpoint. port_returns: number of changes
      * to a port used earlier. port_frame, port_time: frame and time of the first change. */

@@ -17,8 +17,9 @@
 enum {
     ROCE_SENT_ENDS = 1u << 0, /* Last or Only packet of a message */
     ROCE_SENT_ACKREQ = 1u << 1,
-    ROCE_SENT_PSN_CNT_GUESS = 1u << 2, /* READ: psn_cnt is the lowest possible number, because the
-                                        * path MTU is unknown */
+    ROCE_SENT_PSN_CNT_GUESS = 1u << 2, /* READ: psn_cnt is a guess, because the path MTU is unknown:
+                                        * at first the lowest possible number, later raised to fill
+                                        * a PSN gap */
     ROCE_SENT_OFF_KNOWN = 1u << 3,     /* `off` is exact: the message's First packet was captured */
     ROCE_SENT_DONE = 1u << 4,          /* READ or atomic: all responses were captured */
     ROCE_SENT_IMPLIED =

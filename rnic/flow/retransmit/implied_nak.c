@@ -6,8 +6,8 @@
 #include "flow/base/rate.h"
 #include "flow/base/report.h"
 
-/* Returns the opcode of the last response to `e`, which is a READ, an atomic or another request
- * that needs more than an ACK. */
+/* Returns the opcode of the last response packet to `e`. Request `e` is a READ, an atomic or
+ * another request that an ACK alone does not answer. */
 static uint8_t response_opcode(const struct roce_sent_packet *e)
 {
     uint8_t op = roce_opcode_is_atomic(roce_opcode(e->op)) ? ROCE_OP_RC_ATOMIC_ACK

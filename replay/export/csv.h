@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * CSV: the tables connections.csv, operations.csv and findings.csv in one folder. Their first line
- * names the columns. The tables have the final connection numbers, as the connection lines of check
- * --json have.
+ * CSV: the tables connections.csv, operations.csv and findings.csv in one folder. The first line of
+ * each table names the columns. The tables have the final connection numbers, as the connection
+ * lines of check --json have.
  */
 #ifndef REPLAY_EXPORT_CSV_H
 #define REPLAY_EXPORT_CSV_H

@@ -16,8 +16,8 @@
 void infer_corruption(struct inferred_setup *setup);
 
 /* Sets pkt_event.usable of a damaged response to false if other responses contain its data. In this
- * case the requester may have dropped the damaged response without retransmitting its request.
- * Needs the path MTU. Returns false if out of memory. */
+ * case the requester may have dropped the damaged response without retransmitting its request. Call
+ * after setup->mtu was set. Returns false if out of memory. */
 bool infer_corruption_excuse(struct inferred_setup *setup);
 
 /* Returns whether the request with relative PSN `gap` was captured damaged and never retransmitted.

@@ -82,7 +82,7 @@ static void find_refusal(struct inferred_setup *s)
 /* Captured copies of a request. */
 struct copies {
     uint32_t latest; /* index in s->event */
-    uint32_t more;   /* number of copies without an RNR NAK */
+    uint32_t more;   /* number of copies that no RNR NAK has refused yet */
 };
 
 /* Returns an array with one element for each event; NULL if out of memory. Each RNR NAK refuses one

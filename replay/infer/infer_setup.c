@@ -497,8 +497,8 @@ static int find_allowed(struct inferred_setup *s, struct shadow_memory *memory)
          * the cause, so assume a short receive WQE. */
         shorten_recv(s, bad);
     } else if (!event_is_nak_code(s, s->fatal_nak, ROCE_NAK_INVALID_REQ) || s->access & access) {
-        /* The cause is the R_Key, a local fault of the responder, or a change of the QP by its
-         * program. Our RNIC refuses the request because of the R_Key. */
+        /* The cause of the NAK is the R_Key, a local fault of the responder, or a change of the QP
+         * by the responder's program. Our RNIC refuses the request because of the R_Key. */
         lengthen_recv(s, bad);
         s->access |= access;
         for (uint32_t i = 0; i < s->event_cnt; i++)

@@ -39,8 +39,8 @@ struct inferred_timers {
     bool rnr_exhausted;
 };
 
-/* Sets setup->timers, timeout, retry_cnt and rnr_retry. Needs setup->event and the request
- * table. */
+/* Sets setup->timers, timeout, retry_cnt and rnr_retry. Call after setup->event and setup->req were
+ * set. */
 void infer_timers(struct inferred_setup *setup);
 
 #endif

@@ -45,7 +45,7 @@ struct qp_uses {
 size_t qp_uses_to(const struct qp_uses *uses, uint32_t conn_index, uint32_t frame);
 
 /* `uses` contains the uses that CM messages set up. Adds all other uses and sorts the list. A
- * connection that CM messages set up has no such uses. `owner` has one element for each packet of
+ * connection that CM messages set up has no other uses. `owner` has one element for each packet of
  * the trace. Returns false if out of memory. */
 bool qp_uses_find(struct qp_uses *uses, const struct trace *trace,
                   const struct roce_flow_owner *owner);

@@ -10,8 +10,8 @@
 #include "infer/packet_log.h"
 
 /* Fills setup->req with the request packets in PSN order, up to the first packet that is missing or
- * cannot be executed. Needs the events and the path MTU. Sets `*gap` to the relative PSN of the
- * missing packet, or to GAP_NONE. Returns false if out of memory. */
+ * cannot be executed. Call after setup->event and setup->mtu were set. Sets `*gap` to the relative
+ * PSN of the missing packet, or to GAP_NONE. Returns false if out of memory. */
 bool request_table_build(struct inferred_setup *setup, int64_t *gap);
 
 /* Returns the request packet that has PSN `rel`, or NULL. */

@@ -7,7 +7,7 @@ bool response_flow_is_lone(const struct trace *trace, const struct trace_flow *f
 }
 
 /* Returns the only RC or XRC flow from one host to another, or KEYMAP_NONE if there is not exactly
- * one. Ignores lone responses if there is another flow. */
+ * one. Ignores a flow of a single response if there is another flow. */
 static uint32_t only_flow(const struct trace *trace, uint32_t hosts)
 {
     uint32_t found = KEYMAP_NONE, lone = KEYMAP_NONE;

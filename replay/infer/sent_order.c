@@ -22,7 +22,7 @@ static bool overtaken(const struct trace *trace, const struct trace_packet *p,
 
 bool sent_order_differs(const struct trace *trace, const struct recorded_direction *recorded)
 {
-    const struct trace_packet *latest[2] = {NULL, NULL}; /* request, response */
+    const struct trace_packet *latest[2] = {NULL, NULL}; /* latest request, latest response */
 
     for (size_t i = 0; i < recorded->cnt; i++) {
         const struct trace_packet *p = &trace->pkt[recorded->pkt[i]];

@@ -96,7 +96,8 @@ struct lent_byte {
 
 struct shadow_memory {
     struct keymap keys;
-    struct shadow_region *region; /* regions; the keys in `keys` number them */
+    struct shadow_region *region; /* array of regions; the index of a region is the number of its
+                                   * R_Key in `keys` */
     size_t region_cap;
     struct shadow_write *write;
     size_t forgotten; /* number of writes at the start of `write` to ignore */

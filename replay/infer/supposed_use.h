@@ -28,7 +28,7 @@ struct use_side {
     bool started;
     uint32_t first_pkt; /* index into trace.pkt of the first request */
     roce_psn base;      /* lowest PSN requested */
-    roce_psn next;      /* PSN after the highest request */
+    roce_psn next;      /* PSN after the highest requested PSN */
     roce_psn reach;     /* PSN after the highest response that the requests may have */
     roce_psn apart;     /* if `is_apart`: PSN after a request whose PSN is far from all other
                          * requested PSNs */
@@ -45,7 +45,7 @@ struct use_side {
     roce_psn high_psn;  /* highest PSN of a response */
 };
 
-/* First request with a PSN. */
+/* First captured request with one particular PSN. */
 struct use_request {
     uint32_t pkt;     /* index into trace.pkt */
     uint32_t shifted; /* index into trace.pkt of another request with this PSN, if the requester

@@ -77,7 +77,8 @@ struct trace {
     struct trace_packet *pkt;
     size_t cnt;
     size_t cap;
-    struct trace_flow *flow; /* flows; the keys in `flows` number them */
+    struct trace_flow *flow; /* array of flows; the index of a flow is the number of its key in
+                              * `flows` */
     size_t flow_cap;
     struct keymap flows;
     struct keymap hosts;

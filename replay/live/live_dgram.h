@@ -4,8 +4,8 @@
  * live_dgram_play() after live_open().
  *
  * If the target is the receiver (dgram_to_target.c), the agent creates a QP and posts receives. We
- * send the recorded packets with live numbers. Completions and memory are compared with those of a
- * conformant receiver (engine/dgram/dgram_expected.h).
+ * send the recorded packets with the addresses, QPNs, PSNs and R_Keys of this run. Completions and
+ * memory are compared with those of a conformant receiver (engine/dgram/dgram_expected.h).
  *
  * If the target is the sender (dgram_from_target.c), the agent posts the recorded messages. The
  * target's packets are compared with the recorded ones.

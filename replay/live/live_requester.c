@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Plays a capture when the target is the requester. The agent posts the work requests that the
- * recorded requester must have posted. We send the recorded responses with live numbers. Each
- * response is sent with its recorded delay after the live request that it answers. The target's
- * requests and completions replace those of our RNIC, and rc_compare_requests() compares them with
- * the capture.
+ * recorded requester must have posted. We send the recorded responses with the QPNs and PSNs of
+ * this run. Each response is sent with its recorded delay after the live request that it answers.
+ * The target's requests and completions replace those of our RNIC, and rc_compare_requests()
+ * compares them with the capture.
  *
  * The target's requests use the memory addresses and R_Keys of the capture. No other device checks
  * them, because only our RNIC receives the requests.

@@ -49,7 +49,7 @@ static void *copy_packets(void *user)
     return NULL;
 }
 
-/* Opens the interface. Returns NULL and an error. */
+/* Opens the interface. Returns NULL and sets an error on failure. */
 static pcap_t *open_interface(const char *interface, struct error *error)
 {
     char buf[PCAP_ERRBUF_SIZE] = "";

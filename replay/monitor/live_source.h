@@ -12,7 +12,7 @@
 
 struct live_source;
 
-/* Opens the interface and starts the thread. Returns NULL and an error. */
+/* Opens the interface and starts the thread. Returns NULL and sets an error on failure. */
 struct live_source *live_source_start(const char *interface, struct error *error);
 
 /* Returns the path of the pipe. Open it only once. */

@@ -31,8 +31,8 @@ struct session;
  * any other text, and for an interval below 10 ms or above 1 day. */
 bool session_interval(const char *text, uint64_t *ns);
 
-/* Starts the session. Writes the URL of the metrics to standard error. Returns NULL and an
- * error. */
+/* Starts the session. Writes the URL of the metrics to standard error. Returns NULL and sets an
+ * error on failure. */
 struct session *session_start(const struct session_options *options, struct error *error);
 struct check_watch session_watch(struct session *session);
 

@@ -30,7 +30,7 @@ enum run_class {
     RUN_RNR_NAK,
     RUN_CNP,
     RUN_DROPPED, /* damaged or malformed: a receiver drops it */
-    RUN_COPY,    /* second capture of a packet */
+    RUN_COPY,    /* copy of a packet that the capture contains twice */
     RUN_OTHER,
     RUN_CLASS_CNT
 };

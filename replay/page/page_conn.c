@@ -39,7 +39,7 @@ static char *close_line(struct line *line, int rc)
         free(line->text);
         return NULL;
     }
-    line->text[line->len - 2] = '\0'; /* in place of the brace, before the newline */
+    line->text[line->len - 2] = '\0'; /* replaces the closing brace, which is before the newline */
     return line->text;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Page conn: the JSON of one connection, finding or summary, in the form that a page contains. It
- * is the object that check_json.h writes, without members that are 0, false, null or empty. */
+/* Page conn: writes one connection, finding or summary as JSON for a page. The JSON is the object
+ * that check_json.h writes, without members that are 0, false, null or empty. */
 #ifndef REPLAY_PAGE_PAGE_CONN_H
 #define REPLAY_PAGE_PAGE_CONN_H
 

@@ -143,8 +143,9 @@ static bool run_waited(const struct packet_run *run)
     return run->class == RUN_REPEATED_REQUEST && run->wait && run->cause != ROCE_CAUSE_RNR_NAK;
 }
 
-/* Finds the slow responses: those to a request sent once, after at least SLOW_NS without a packet.
- * Draws a band for each if `draws` is true. Returns the number of slow responses. */
+/* Finds the slow responses: responses to a request that was sent once, with no other packet in the
+ * SLOW_NS before the response. Draws a band for each if `draws` is true. Returns the number of slow
+ * responses. */
 static unsigned write_slow(const struct psn_graph *g, bool draws)
 {
     int64_t last = 0, acked = INT64_MIN;

@@ -40,7 +40,7 @@ unsigned ladder_select(struct ladder *ladder, struct ladder_part part[2],
 
 void ladder_print(FILE *out, const struct ladder *ladder, const struct ladder_part *part);
 
-/* Writes the part as SVG. */
+/* Writes a part of the ladder diagram as SVG. */
 void ladder_draw(FILE *out, const struct ladder *ladder, const struct ladder_part *part);
 
 #endif

@@ -60,7 +60,8 @@ struct rc_loop_result {
     uint64_t *page; /* hash of each memory page that a request can change, at the end of the play */
     size_t page_cnt, page_cap;
     uint64_t frames;                /* number of frames sent */
-    uint64_t lost, damaged, forged; /* number of these frames that were lost, damaged, forged */
+    uint64_t lost, damaged, forged; /* number of sent frames that were lost, damaged or forged,
+                                     * respectively */
     uint64_t repeated;              /* number of requests retransmitted */
     uint32_t errors;                /* number of ERROR findings about both endpoints */
     uint32_t doubtful; /* number of ERROR findings about an endpoint that had received a forged
@@ -83,8 +84,8 @@ struct closed_loop {
     uint64_t applied[IMPAIR_RULES_MAX];
 };
 
-/* Endpoints that our RNIC replaces, bits of enum replay_role, and the traffic to play besides
- * RC. */
+/* Options of a play: the endpoints that our RNIC replaces (`sides`: bits of enum replay_role), and
+ * the traffic to play in addition to RC. */
 struct closed_loop_sides {
     unsigned sides;
     const struct cm_exchanges *exchanges; /* CM exchanges of the capture, or NULL */
@@ -94,7 +95,7 @@ struct closed_loop_sides {
                                            * not the responder */
 };
 
-/* File that records the frames (sim_pcap.h), or NULL. */
+/* File to which a play writes its frames (sim_pcap.h). */
 struct sim_pcap;
 
 /* Plays the capture once. Returns 0, or -1 and an error. Call closed_loop_free() in both cases. */

@@ -6,7 +6,7 @@
  * way. The link between the two CMs applies those impairment rules that have dir=cm or no dir=.
  *
  *   1. cm_loop_play() plays one exchange.
- *   2. cm_loop_compare() compares a play with impairments to a play without.
+ *   2. cm_loop_compare() compares a play with impairments to a play without impairments.
  *
  * Each message must be well formed, both endpoints must stop sending, and the programs must receive
  * the same events as without impairments. The events are not compared after a forged message. Nor
@@ -38,7 +38,8 @@ struct cm_loop_result {
 int cm_loop_play(struct cm_loop_result *cm, const struct cm_exchanges *xs, uint32_t idx,
                  struct impair *impair, struct sim_pcap *pcap);
 
-/* Compares play *cm with impairments to play *clean without, and sets the verdict of *cm. */
+/* Compares *cm, a play with impairments, with *clean, a play without impairments. Sets the verdict
+ * of *cm. */
 void cm_loop_compare(struct cm_loop_result *cm, const struct cm_loop_result *clean);
 
 #endif

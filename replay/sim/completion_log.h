@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Completion log: completions of work requests and receives of a simulated connection, in order.
- * closed_loop.c compares the log of a play with impairments to the log of a play without.
+ * closed_loop.c compares the log of a play with impairments to the log of a play without
+ * impairments.
  */
 #ifndef REPLAY_SIM_COMPLETION_LOG_H
 #define REPLAY_SIM_COMPLETION_LOG_H

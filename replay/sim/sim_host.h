@@ -47,7 +47,7 @@ const char *sim_host_connect(struct sim_host *host, struct rnic_qp_init *init,
 /* Finishes the oracle (flow_oracle_finish()) and frees the RNIC. */
 void sim_host_close(struct sim_host *host);
 
-/* Returns the number of frames that the RNIC received but passed to no QP. */
+/* Returns the number of frames that the RNIC received but did not pass to a QP. */
 uint64_t sim_host_ignored(const struct sim_host *host);
 
 /* Returns the time of the host's next event, ns. */

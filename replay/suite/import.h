@@ -13,8 +13,8 @@
 struct import_options {
     const char *folder;
     const char *name;  /* file name without ending; NULL: the name of the capture */
-    const char *peer;  /* recorded implementation, or NULL: the implementation named for the
-                        * replaced capture */
+    const char *peer;  /* recorded implementation; NULL: the one in the manifest row of the replaced
+                        * capture */
     const char *shows; /* description of the capture for the manifest, or NULL */
     bool replace;      /* replace a capture of this name */
     bool addresses;    /* anonymize addresses */

@@ -14,8 +14,9 @@
 
 #include "engine/play/rc_responder.h"
 
-/* Place of a packet's payload that selects its masks. `memory` is true for WRITE and READ data:
- * address `va` of the responder's host `device`. False: the masks depend on the packet. */
+/* Selects the masks of a packet's payload. If `memory` is true (WRITE and READ data), the masks
+ * depend on address `va` in the memory of responder host `device`. Otherwise they depend on the
+ * packet. */
 struct masked_place {
     bool memory;
     uint32_t device; /* index into session.host */
@@ -26,7 +27,8 @@ struct payload_masks {
     uint64_t key[2];
     const struct session *drive;
     struct masked_place *place; /* one element for each packet of the trace */
-    struct keymap counters;     /* words that atomics use: host and address / 8 */
+    struct keymap counters;     /* keys: host, and address / 8, of each 8-byte word that atomics
+                                 * access */
 };
 
 /* Finds the memory address of each payload and chooses a random key. Returns 0, or -1 if out of

@@ -46,7 +46,7 @@ json_t *suite_json(const struct suite_totals *totals, const struct job *jobs, si
 struct suite_text {
     const char *folder; /* folder that the user named: print suite_text(). NULL: print the text of
                          * each capture, one after the other */
-    bool verbose;       /* the texts of all captures */
+    bool verbose;       /* print the texts of all captures */
 };
 
 /* Adds to suite_json() of a shard (a part of the captures) the data that `rocedrill merge`

@@ -33,7 +33,7 @@ struct job {
     enum outcome expected; /* expected outcome, from the manifest; for a closed loop, PASS or
                             * SKIPPED */
     char *text;            /* text report; "" if options.text was not set */
-    char *ladders;         /* report_ladders(); NULL if the capture did not fail, or if
+    char *ladders;         /* result of report_ladders(); NULL if the capture did not fail, or if
                             * options.ladders was not set */
     json_t *json;          /* result of report_json(), or {file, verdict: ERROR, error} */
     char *error; /* reason, with the file name, why the outcome is SKIPPED, UNUSABLE or CRASHED; or

@@ -39,9 +39,10 @@ bool outfile_failed(FILE *file);
 int outfile_close(FILE *file, const char *path);
 
 /* Opens a temporary file in the folder of `path`, or of the file to which a symbolic link at `path`
- * points. Its name becomes *temp. So a command that fails does not change an existing file. Opens
- * `path` itself, and sets *temp to NULL, for standard output, a pipe, a device, and a link to a
- * file that does not exist. Returns 0, or the exit status after an error. */
+ * points. Sets *temp to the name of the temporary file. So a command that fails does not change an
+ * existing file. Opens `path` itself, and sets *temp to NULL, for standard output, a pipe, a
+ * device, and a link to a file that does not exist. Returns 0, or the exit status after an
+ * error. */
 int outfile_open_temp(const char *path, FILE **out, char **temp);
 
 /* Closes the file of outfile_open_temp(). Renames the temporary file to `path` if `status` is 0,

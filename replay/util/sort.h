@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Sort: qsort() for arrays that are usually sorted already, as lists of packets in capture order
- * are. To find this out costs one comparison for each element; qsort() would need many.
+ * are. Checking the order costs one comparison for each element; qsort() would need many.
  */
 #ifndef REPLAY_UTIL_SORT_H
 #define REPLAY_UTIL_SORT_H

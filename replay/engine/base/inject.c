@@ -52,7 +52,7 @@ void inject(struct rnic *rnic, const struct trace_packet *p, rnic_time now)
     size_t len;
 
     if (p->link == ROCE_LINK_ETHERNET && p->icrc == ROCE_ICRC_GOOD) {
-        rnic_input_without_icrc(rnic, p->data, p->cap_len, now); /* trace_read() checked it */
+        rnic_input_without_icrc(rnic, p->data, p->cap_len, now); /* trace_read() checked the ICRC */
         return;
     }
     len = inject_frame(p, buf);

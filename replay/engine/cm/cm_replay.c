@@ -402,9 +402,9 @@ static int report_message(struct cm_replay_dev *dev, uint32_t pkt, const struct 
 
 /* ---- One message of our end ------------------------------------------------------------------ */
 
-/* Returns whether the peer sent again a message to which messages of kind `kind` are replies, since
- * the latest message of this kind of our end. Our end then retransmits its reply. Otherwise a timer
- * causes the retransmission. */
+/* Returns whether the peer sent a message that needs a reply of kind `kind` after our end last sent
+ * such a reply. Our end then sends its reply again because the peer retransmitted. Otherwise a
+ * timer of our end causes the retransmission. */
 static bool asked_again(const struct cm_replay_dev *dev, size_t at, enum roce_cm kind)
 {
     for (size_t i = dev->last[kind] + 1; i < at; i++)

@@ -342,8 +342,8 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
 
 /* ---- Comparing one direction ----------------------------------------------------------------- */
 
-/* Updates the counts of our responses, and of the advances of our expected PSN, up to event
- * `event`. */
+/* Updates cmp->responses_out and cmp->advances: counts the responses that our RNIC sent, and the
+ * times that its ePSN advanced, up to event `event`. */
 static void update_progress(struct response_cmp *cmp, uint32_t event)
 {
     const struct rc_direction *dir = cmp->dir;

@@ -6,8 +6,7 @@
 #include "engine/reasons/rc_contradiction.h"
 #include "infer/request_table.h"
 
-/* The copies of the request of an ACK are searched among at most this number of events before the
- * ACK. */
+/* Maximum number of events before an ACK that are searched for copies of its request. */
 #define COPIES_MAX 1024u
 
 bool copies_allow_ack_msn(const struct response_cmp *cmp, uint32_t event)

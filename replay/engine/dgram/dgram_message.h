@@ -22,9 +22,9 @@ struct dgram_message {
 /* Reads the packets of a sender's stream, message by message. */
 struct dgram_message_reader {
     const struct trace *trace;
-    struct dgram_stream
-        *stream; /* the reader updates its counters `damaged`, `wire_duplicates` and `not_posted` */
-    size_t at;   /* index of the next packet to read */
+    struct dgram_stream *stream; /* stream to read; the reader updates stream->damaged,
+                                  * wire_duplicates and not_posted */
+    size_t at;                   /* index of the next packet to read */
     uint64_t absent; /* number of packets in the messages so far that were not captured */
 };
 

@@ -44,8 +44,8 @@ int dgram_sender_step(struct dgram_sender *transmit);
  * none. */
 bool dgram_sender_has_device(const struct dgram_sender *transmit);
 
-/* Frees the device between two messages, because it needs 60 KB. The QP of the next device begins
- * at the PSN of the next message. */
+/* Frees the sender's RNIC, which needs 60 KB. Call it between two messages. The QP of the next RNIC
+ * begins at the PSN of the next message. */
 void dgram_sender_close_device(struct dgram_sender *transmit);
 
 /* Replays and compares all streams of role DGRAM_SENDER. Returns 0, or -1 if out of memory. */

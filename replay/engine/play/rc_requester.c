@@ -20,8 +20,8 @@
 #define TX_PER_EVENT 8u
 #define TX_FREE      16384u
 
-/* Maximum number of packets searched back for the READ request with which a requester restarted a
- * READ. */
+/* Maximum number of earlier packets that are searched for the READ request with which a requester
+ * restarted a READ. */
 #define RESTART_LOOK_BACK 1024u
 
 /* Start of virtual time: 1 s in ns, so that no event is at time 0. */

@@ -81,7 +81,8 @@ static bool is_what_it_says(const struct work_requests *w, uint32_t event)
 }
 
 /* Returns whether the network made a request as a copy of an earlier one, as the IPv4
- * identifications show. An undamaged request is no copy of a damaged one, which is ignored. */
+ * identifications show. An undamaged request does not count as a copy of a damaged one, because the
+ * replay ignores the damaged one. */
 static bool is_network_copy(const struct inferred_setup *s, uint32_t event)
 {
     for (uint32_t i = event; i-- > 0 && event - i <= COPY_LOOK_BACK;)

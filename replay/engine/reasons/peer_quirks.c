@@ -6,8 +6,8 @@
 #include "wire/codes.h"
 #include "wire/crc32.h"
 
-/* Maximum number of events searched back from a NAK for the packet that caused the NAK. A requester
- * does not have more packets in flight. */
+/* Maximum number of events before a NAK that are searched for the packet that caused the NAK. A
+ * requester does not have more packets in flight. */
 #define FOLLOW_MAX 1024u
 
 static const struct trace_packet *recorded(const struct response_case *c)

@@ -297,8 +297,8 @@ static size_t execution_of_nak(struct execution *x, uint32_t event, uint32_t msg
     return done_before(s, k) == msgs && k >= x->executed && k <= x->most ? k : NO_EXECUTION;
 }
 
-/* Returns whether an execution explains response `event` after the responses before it. If so,
- * updates the state. */
+/* Returns whether an execution explains response `event` together with the responses before it. If
+ * so, updates the state. */
 static bool explain_response(struct execution *x, uint32_t event)
 {
     const struct inferred_setup *s = x->s;

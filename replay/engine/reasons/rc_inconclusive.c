@@ -6,8 +6,8 @@
 #include "engine/reasons/rc_reasons.h"
 #include "infer/request_table.h"
 
-/* Reasons of the table reasons_capture: the capture began too late, or lacks some packets of a
- * direction. */
+/* This file has the reasons of the table reasons_capture: the capture began too late, or lacks some
+ * packets of a direction. */
 
 /* Returns whether a READ response may differ only because the path MTU was inferred wrongly. The
  * inferred MTU is only a lower bound, the length of the longest captured packet, and the READ is

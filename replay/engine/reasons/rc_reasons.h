@@ -12,9 +12,9 @@
  * Requests and messages of UC have only known deviations. The folder owns no objects and allocates
  * memory only in peer_quirks_fix_icrcs(), which returns -1 if memory runs out.
  *
- * Tables of reasons why a difference of a response is inconclusive. Each table has one row for each
- * reason, and rc_inconclusive.c searches the tables in this order. A row without a callback ends a
- * table.
+ * This header declares tables of reasons why a difference of a response is inconclusive. Each table
+ * has one row for each reason, and rc_inconclusive.c searches the tables in this order. A row
+ * without a callback ends a table.
  */
 #ifndef REPLAY_ENGINE_REASONS_RC_REASONS_H
 #define REPLAY_ENGINE_REASONS_RC_REASONS_H

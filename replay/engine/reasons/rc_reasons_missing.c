@@ -7,8 +7,8 @@
 /* An MSN is wrapped if it seems to count at least this many messages fewer than were captured. */
 #define MSN_WRAPPED 0x10000
 
-/* Reasons why a difference is inconclusive because a particular packet is missing: the request that
- * a response answers, a request before it, or a response before it. */
+/* This file has the reasons why a difference is inconclusive because a particular packet was not
+ * captured: the request that a response answers, a request before it, or a response before it. */
 
 bool answers_uncaptured_request(const struct inferred_setup *s, uint32_t event, int64_t high)
 {

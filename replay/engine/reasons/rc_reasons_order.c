@@ -5,8 +5,9 @@
 #include "infer/request_table.h"
 #include "wire/codes.h"
 
-/* Reasons why a difference is inconclusive because of the network behind the capture point: the
- * order in which requests arrived or responses were sent, and which copies of a request arrived. */
+/* This file has the reasons why a difference is inconclusive because of the network behind the
+ * capture point: the order in which requests arrived or responses were sent, and which copies of a
+ * request arrived. */
 
 const char inconclusive_copies[] = "does not show which of the retransmitted requests arrived";
 const char inconclusive_arrivals[] =
@@ -187,11 +188,11 @@ static bool was_overtaken_nak(const struct response_case *c)
     return false;
 }
 
-/* Returns whether the network reordered or lost a request behind the capture point. The sequence
- * NAK then has a PSN that our RNIC received in order. In addition, a response acknowledges this PSN
- * before its next copy is captured, or the requester goes back to this PSN. A requester that goes
- * back to an earlier PSN received neither this NAK nor the ACKs before it. A requester that sends
- * nothing more stopped before it could go back. */
+/* Returns whether a sequence NAK names a request that was lost or reordered behind the capture
+ * point, although our RNIC received it in order. One of three facts must show this. A later
+ * response acknowledges the NAKed PSN before another copy of it is captured. Or the requester obeys
+ * the NAK and goes back to the NAKed PSN, not to an earlier one. Or the requester sends no further
+ * request, because it stopped before it could go back. */
 static bool naks_reordered(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);

@@ -130,7 +130,8 @@ static int add_to_page(struct check_args *args, const struct page_capture *captu
     return 0;
 }
 
-/* Adds the comparison with the capture of the other end to the page, before its first capture. */
+/* Adds the comparison with the capture of --other-end to the page, before the first capture of the
+ * page. */
 static void put_comparison(const struct check_args *args)
 {
     const char *const name[2] = {args->captures.item[0].path, args->other_end};

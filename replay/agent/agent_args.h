@@ -2,7 +2,7 @@
 /*
  * Agent arguments: reads the members of a request and makes replies. agent_rpc.c and
  * agent_rpc_objects.c call these functions. Clients are not trusted, so each of these functions
- * checks that the member is in its range.
+ * checks the type and the range of the member.
  */
 #ifndef REPLAY_AGENT_AGENT_ARGS_H
 #define REPLAY_AGENT_AGENT_ARGS_H

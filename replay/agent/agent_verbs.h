@@ -38,7 +38,7 @@
  * bytes. The driver of an RDMA device allocates about as much memory. */
 #define AGENT_QP_BYTES  16384u
 #define AGENT_WQE_BYTES 128u
-/* GRH area before the payload of a UD datagram in its receive buffer, bytes (R172). */
+/* GRH area before the payload of a UD datagram in its receive buffer, bytes (rule R172). */
 #define AGENT_AREA 40u
 
 /* Memory region to create. */

@@ -19,7 +19,8 @@
 
 struct captured_frame;
 
-/* Keys that the option parser (util/cli_opts.h) returns for these options. */
+/* Keys that the option parser (util/cli_opts.h) returns for --first, --from, --to, --host and
+ * --connection. */
 enum {
     NARROW_FIRST = CLI_LONG + 1000,
     NARROW_FROM,
@@ -41,7 +42,7 @@ enum {
 /* clang-format on */
 
 struct narrow {
-    bool any;       /* at least one of the options was given */
+    bool any;       /* at least one of these options was given */
     uint32_t first; /* number of frames from the start of the capture; 0: no limit */
     uint64_t from;  /* start of the selected time, ns after the first frame */
     uint64_t to;    /* end of the selected time, ns after the first frame; UINT64_MAX: no limit */

@@ -58,7 +58,7 @@ void parsed_frame_set(struct parsed_frame *item, const struct captured_frame *fr
 /* Sets `item->icrc`. Checks the ICRC if `check` is true and the packet could be parsed. */
 void parsed_frame_set_icrc(struct parsed_frame *item, bool check);
 
-/* Begins a count of no frames. */
+/* Resets the counts to those of a capture without frames. */
 void frame_counts_init(struct frame_counts *counts);
 
 /* Counts one frame; `item` is its parsed form. */

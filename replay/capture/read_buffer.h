@@ -81,7 +81,8 @@ struct read_ahead {
 
 struct read_buffer {
     FILE *file; /* input stream, owned by the caller */
-    /* Decompressor behind `file`; NULL: not compressed, so a short read means the end. */
+    /* Decompressor that writes to `file`; NULL if the file is not compressed, so that a short read
+     * means its end. */
     const struct decompress *decompress;
     struct chunk ring[READ_BUFFER_RING];
     unsigned at;

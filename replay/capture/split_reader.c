@@ -29,8 +29,8 @@ struct split_window {
     uint8_t *part; /* number of the part of each item, plus SPLIT_ALONE if all other threads wait */
     unsigned cnt;
     struct frame_counts counts;
-    size_t begin;  /* offset of its first record in the file */
-    uint32_t last; /* number of its last frame */
+    size_t begin;  /* file offset of the window's first record */
+    uint32_t last; /* number of the window's last frame */
     /* A packet of this thread cannot be judged without the packets of other parts. */
     bool unsure;
     bool ends; /* the file ends with this window */
@@ -61,7 +61,7 @@ struct split_thread {
     uint32_t frames;            /* number of the latest frame */
     uint64_t bytes;             /* captured bytes of the RoCE packets of all parts read so far */
     void *memory;               /* memory of the items */
-    int end;                    /* result of the reader at the end of the file */
+    int end; /* last result of reader_next(): 0 at the end of the file, -1 after an error */
     struct error error;
     pthread_t id;
 };

@@ -593,7 +593,7 @@ static bool has_link_watch(const struct check_options *options)
     return false;
 }
 
-/* Stores which program wrote a section of a pcapng file. */
+/* Stores whether the software RNIC wrote a section of a pcapng file. */
 static void note_writer(void *user, const uint8_t *block, uint32_t len, bool big)
 {
     struct check *check = user;

@@ -13,8 +13,9 @@
  *      finding when it is reported
  *   5. check_text and check_junit print the report
  *
- * base/ has what all reports know of a connection, points/ compares two captures of the same
- * traffic, causes/ says why packets were lost and why a connection was slow.
+ * base/ has the state of a connection and the findings, which all reports use. points/ compares two
+ * captures of the same traffic. causes/ describes why packets were lost and why a connection was
+ * slow.
  *
  * The memory used does not depend on the length of the capture. Errors name the file and, if known,
  * the frame.

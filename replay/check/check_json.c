@@ -423,7 +423,7 @@ static void put_waits(struct json_line *line, const char *key, const struct roce
     json_line_close(line, ']');
 }
 
-/* Writes the long silences of a connection, if they are notable. */
+/* Writes the long silences of a connection, if silence_is_notable() returns true. */
 static void put_silence(struct json_line *line, const char *key,
                         const struct roce_conn_summary *sum)
 {

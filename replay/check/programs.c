@@ -30,7 +30,7 @@ static void note_iface(void *user, const uint8_t *block, uint32_t len, bool big)
                                        CHECK_PROGRAM_LEN);
 }
 
-/* Sets the names of the sender of a packet in all its connections. */
+/* Sets the program name of the sender of a packet, in all connections of the sender. */
 static void note_sender(struct search *search, const struct roce_pkt *pkt, const char *name)
 {
     uint8_t src[16], dst[16];

@@ -130,8 +130,9 @@ static uint64_t later_window(const struct drill_engine *e, const struct script_s
     return least;
 }
 
-/* Waits until one alternative of the step is met, or all have failed. An alternative "> nothing" is
- * met only if no other alternative can be met. Returns false if the drill ends here. */
+/* Waits until the device's behaviour matches one alternative of the step, or until all have failed.
+ * An alternative "> nothing" matches only if no other alternative can match any more. Returns false
+ * if the drill ends here. */
 static bool run_expectation(struct drill_engine *e, const struct script_step *step)
 {
     const struct script_event *main = &e->script->event[step->first];
@@ -320,7 +321,8 @@ static bool run_action(struct drill_engine *e, const struct script_step *step)
         e->late += e->now - at;
     set_base(e, event, at > e->now ? at : e->now);
     e->diff.field[0] = '\0';
-    switch (timeline_failed(e) ? SCRIPT_GONE : event->kind) { /* a lost device gets no packet */
+    /* Sends nothing to a device that has failed. */
+    switch (timeline_failed(e) ? SCRIPT_GONE : event->kind) {
     case SCRIPT_SEND:
         send_packet(e, event);
         timeline_drain(e);

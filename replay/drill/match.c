@@ -84,7 +84,7 @@ uint64_t match_none_end(const struct drill_engine *e, const struct script_event 
     uint64_t longer = e->ops->stalled ? e->ops->stalled(e->ctx.dev) - e->stalled : 0;
 
     /* An alternative may expect the event that this line excludes. If a slow device sends that
-     * event late, this line must not be fulfilled. So wait longer. */
+     * event late, this line must not match. So wait longer. */
     if (e->alternatives)
         longer += e->patience < ABSENT_NS ? e->patience : ABSENT_NS;
     return match_time_after(match_time_after(e->base, event->time.to), longer);

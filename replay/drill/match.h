@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Match: compares one line of a script with what the device did. The engine (engine.c) owns the
- * state of a drill and calls match_event() for each alternative of a step until one is met.
+ * state of a drill and calls match_event() for each alternative of a step until one matches.
  */
 #ifndef REPLAY_DRILL_MATCH_H
 #define REPLAY_DRILL_MATCH_H
@@ -66,7 +66,7 @@ struct drill_engine {
     const struct script_event *whole[SCRIPT_OBJECTS_MAX]; /* events with the time "*", which apply
                                                            * to the whole drill */
     unsigned whole_cnt;
-    char problem[320]; /* reason why the first alternative of the step is not met */
+    char problem[320]; /* reason why the first alternative of the step does not match */
     struct drill_diff diff;
 };
 
@@ -74,7 +74,7 @@ struct drill_engine {
  * TRY_FAILED sets `problem` and `diff`. */
 enum outcome_of_try match_event(struct drill_engine *e, const struct script_event *event);
 
-/* Sets the reason why an alternative is not met. Returns TRY_FAILED. */
+/* Sets the reason why an alternative does not match. Returns TRY_FAILED. */
 enum outcome_of_try match_fail(struct drill_engine *e, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 

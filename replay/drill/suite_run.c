@@ -25,7 +25,7 @@ struct suite_runner {
     struct drill_suite *suite;
     const struct drill_suite_options *options;
     pthread_mutex_t lock;
-    struct file_queue queue; /* of cases */
+    struct file_queue queue; /* queue of the cases */
     bool stopped, failed;
     struct error error; /* error of the first recording that failed */
 };

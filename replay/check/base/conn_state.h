@@ -18,7 +18,7 @@ bool check_conn_lossy(const struct roce_conn_summary *sum);
 
 /* Returns whether the receiver of lost messages of `side` may be Linux Soft-RoCE, which also loses
  * messages that it received completely (known deviation D10). The number of lost messages is then
- * only the lowest possible one. */
+ * only a lower bound. */
 bool check_side_loses_more(const struct roce_conn_summary *sum, unsigned side);
 
 /* Returns the number of packets that never arrived. A packet out of order did arrive, although

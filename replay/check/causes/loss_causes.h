@@ -9,9 +9,10 @@
 #include "check/causes/slow_direction.h"
 
 extern const struct slow_cause slow_overtaken, slow_damaged, slow_lost;
-extern const struct slow_cause slow_answer_overtaken, slow_answer_lost; /* READ data */
-extern const struct slow_cause slow_late;                               /* timeouts */
-extern const struct slow_cause slow_refused;     /* transmit queue of Soft-RoCE */
+/* READ responses that were reordered, and READ responses that were lost. */
+extern const struct slow_cause slow_answer_overtaken, slow_answer_lost;
+extern const struct slow_cause slow_late;        /* ACK timeouts */
+extern const struct slow_cause slow_refused;     /* transmit queue of Soft-RoCE was full */
 extern const struct slow_cause slow_unexplained; /* no cause is known */
 
 #endif

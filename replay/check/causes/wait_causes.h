@@ -10,7 +10,7 @@
 #include "check/causes/slow_direction.h"
 
 extern const struct slow_cause slow_setup_late, slow_rtu_late;
-extern const struct slow_cause slow_response_late; /* the requester retransmitted nothing */
+extern const struct slow_cause slow_response_late; /* late responses, without retransmissions */
 /* The requester retransmitted requests that the responder had received. */
 extern const struct slow_cause slow_spurious;
 extern const struct slow_cause slow_adaptive; /* adaptive retransmission */

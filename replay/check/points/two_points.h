@@ -27,7 +27,7 @@ struct two_points;
 struct two_points_path {
     bool from_b;                   /* the packets pass the point of b first */
     uint64_t packets;              /* number of packets that passed the first point */
-    uint64_t lost, damaged;        /* between the two points */
+    uint64_t lost, damaged;        /* packets lost, and damaged, between the two points */
     uint64_t compared;             /* number of packets that both captures have */
     uint64_t delay_sum, delay_max; /* delays of these packets, ns */
     uint64_t missed[2]; /* packets that were acknowledged, but that capture a or b lacks */

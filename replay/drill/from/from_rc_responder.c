@@ -6,7 +6,7 @@
 #include "engine/play/rc_responder.h"
 #include "live/live_script.h"
 
-/* State while the drill of a connection is written. */
+/* State of this module while it writes the drill of a connection. */
 struct source {
     struct from_drill *d;
     const struct session *session;

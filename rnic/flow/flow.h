@@ -92,7 +92,7 @@ struct roce_flow_done {
     uint64_t start;      /* time of the first packet, ns */
     uint64_t ns;         /* time from the first packet to `frame`, ns; ROCE_NEVER_NS if unknown */
     uint64_t last;       /* time of the latest transmission of the request's last packet, ns */
-    uint32_t number;     /* number of captured messages of the requester before this one */
+    uint32_t number;     /* number of captured messages of the requester before this message */
 };
 
 struct roce_flow_in;

@@ -7,8 +7,9 @@
  * early request was captured before a request with an earlier PSN, and was acknowledged without a
  * retransmission. For fewer early requests, a NAK or a go-back may still follow. */
 #define ACCEPTED_MIN 4u
-/* In addition, there must be at least this number of early requests for each sequence NAK. For READ
- * responses: at least this number of READs with early responses for each go-back. */
+/* A receiver with NAKs or go-backs is assumed to accept any order only if there are at least this
+ * number of early requests for each sequence NAK, or of READs with early responses for each
+ * go-back. */
 #define ACCEPTED_PER_GO_BACK 4u
 /* A sender that changed back to an earlier UDP source port at least this number of times is assumed
  * to use several paths. */

@@ -6,9 +6,9 @@
 #define SECOND UINT64_C(1000000000)
 /* An endpoint that sent no packet for this time (ns) is assumed to have nothing to send. */
 #define IDLE_NS UINT64_C(10000000)
-#define QUIET_NS                                                                                   \
-    UINT64_C(1000000) /* a congestion episode ends after QUIET_NS and QUIET_WINS windows without a \
-                       * CNP */
+/* If the rate did not drop, a congestion episode ends after more than QUIET_WINS windows and at
+ * least QUIET_NS (ns) without a CNP. */
+#define QUIET_NS   UINT64_C(1000000)
 #define QUIET_WINS 4u
 /* The window that measures the rate before the first CNP may be shorter than other windows: at
  * least PART_NS (ns) and PART_LEAST packets. */

@@ -245,14 +245,14 @@ struct roce_watch_point {
     uint8_t syndrome;   /* syndrome of the first ACK */
     bool moved;         /* since the go-back began, an ACK for an earlier PSN of the go-back was
                          * captured: at that time the responder had not accepted `psn` yet */
-    uint32_t requests;  /* number of transmissions that a response with this PSN may answer, counted
-                         * since the go-back began */
+    uint32_t requests;  /* number of transmissions that a response with PSN `psn` may answer,
+                         * counted since the go-back began */
     uint32_t after;     /* number of the transmissions in `requests` from the retransmission of
                          * `psn` on */
-    uint32_t responses; /* responses with this PSN since the go-back began */
+    uint32_t responses; /* number of responses with PSN `psn` since the go-back began */
     uint32_t groups;    /* number of groups of responses. A response begins a new group if the
                          * previous response is at least half of the requester's wait older */
-    uint64_t sent;      /* time of the latest transmission of this PSN before the go-back, ns */
+    uint64_t sent;      /* time of the latest transmission of `psn` before the go-back, ns */
     uint64_t latest;    /* time of the latest response, ns */
 };
 
@@ -262,11 +262,11 @@ struct roce_watch_point {
 
 /* A go-back after a timeout, until a response shows that the timeout was spurious. */
 struct roce_timeout_watch {
-    uint32_t frame, psn; /* first frame of the go-back, and its PSN */
-    uint64_t time;       /* time of this frame, ns */
-    uint64_t answered;   /* time of the first response, from this frame on, to this PSN or a later
-                          * one, ns; 0 if none */
-    uint32_t go_backs;   /* number of go-backs of the requester from this one on, inclusive */
+    uint32_t frame, psn; /* first frame of the go-back, and PSN of this frame */
+    uint64_t time;       /* time of `frame`, ns */
+    uint64_t answered;   /* time of the first response to `psn` or a later PSN since the go-back
+                          * began, ns; 0 if none */
+    uint32_t go_backs;   /* number of go-backs of the requester since this go-back, including it */
     uint32_t packet_cnt; /* packets of both endpoints before the go-back */
     bool restart;        /* the go-back is counted in roce_read_restarts.missing */
     bool relost;         /* the go-back is counted in roce_timeout_losses.relost */

@@ -267,7 +267,8 @@ struct roce_endpoint_summary {
                               * READ */
     uint64_t response_gaps;  /* number of gaps in the PSNs of READ responses, also of responses to
                               * retransmitted READs */
-    uint64_t missing_responses;       /* READ responses that are missing in these gaps */
+    uint64_t missing_responses;       /* number of READ responses that are missing in the gaps that
+                                       * response_gaps counts */
     uint64_t repeated_responses;      /* READ responses that the endpoint sent again */
     uint64_t repeated_response_bytes; /* payload bytes of the repeated READ responses */
     uint64_t lost_messages; /* UC: number of messages with missing packets; each PSN gap counts as
@@ -291,8 +292,9 @@ struct roce_endpoint_summary {
     uint64_t late_response_ns; /* longest time from a request to its response, among the responses
                                 * that came after a spurious timeout, ns; 0 if none */
     struct roce_spread response_waits; /* times of at least 10 ms in which the endpoint waited for a
-                                        * response and no packet of this direction was captured, ns.
-                                        * Waits for retransmitted requests are not counted */
+                                        * response, and neither a request of the endpoint nor a
+                                        * response to it was captured, ns. Waits for retransmitted
+                                        * requests are not counted */
     struct roce_spread credit_waits;   /* times for which the endpoint waited for credits, ns: from
                                         * an ACK without credits to the next ACK with credits, at
                                         * least 1 ms. A time counts if the next request that needs a
@@ -376,10 +378,10 @@ struct roce_conn_facts {
         uint16_t rej_reason;
         uint8_t dreqs;      /* number of captured transmissions of the DREQ in dreq_frame until the
                              * peer answered with a DREP or DREQ, at most 255 */
-        uint8_t dreq_side;  /* side that sent this DREQ */
-        bool dreq_answered; /* the peer answered it */
-        uint16_t dreq_ms; /* time from this DREQ to the answer, or to its last transmission, ms, at
-                           * most 65535 */
+        uint8_t dreq_side;  /* side that sent the DREQ in dreq_frame */
+        bool dreq_answered; /* the peer answered the DREQ in dreq_frame */
+        uint16_t dreq_ms;   /* time from the first transmission of the DREQ in dreq_frame to the
+                             * answer, or else to its last transmission, ms, at most 65535 */
         uint32_t req_frame, rep_frame, rtu_frame, dreq_frame, rej_frame;
         uint64_t setup_ns; /* time from REQ to RTU, ns; 0 if unknown */
     } cm;

@@ -289,7 +289,7 @@ void roce_check_accepted(struct roce_ctx *ctx, const struct roce_sent_packet *e)
                                           .value = ROCE_VALUE_SYNDROME,
                                           .condition = op->kind == ROCE_KIND_SEND ? "send" : NULL,
                                           /* for ATOMIC WRITE, the only evidence of this rule is
-                                           * Linux (R126) */
+                                           * what Linux does (R126) */
                                           .weak = e->bad == ROCE_RULE_ATOMIC_ALIGN &&
                                                   op->kind == ROCE_KIND_ATOMIC_WRITE});
 }

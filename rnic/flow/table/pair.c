@@ -11,8 +11,8 @@
 #define PSN_SMALL                                                                                  \
     4096 /* A PSN below this value was probably set by a program, not chosen at random. */
 #define CONFIRM 3
-/* number of responses that must fit a direction with another source port. Few devices use different
- * source ports in the two directions of a connection */
+/* number of responses that must fit before two directions with different source ports are paired.
+ * Few devices use different source ports in the two directions of a connection */
 #define APART 5
 /* A PSN is near the captured PSNs of a requester if it is less than NEAR before the first one or
  * after the last one. */

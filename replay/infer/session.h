@@ -36,8 +36,8 @@ struct tx_response {
     uint64_t orig;
     uint32_t payload_len;
     uint64_t hash;          /* result of payload_hash() for the payload */
-    const uint8_t *payload; /* payload bytes; NULL if they were not kept, because of the limit of
-                             * memory */
+    const uint8_t *payload; /* payload bytes; NULL if they were not kept (session->kept_len is
+                             * limited) */
 };
 
 /* State of our responder after an event at which its ePSN advanced. */

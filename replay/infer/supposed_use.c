@@ -272,8 +272,8 @@ static bool counts_back(const struct supposed_use *use, const struct use_side *s
             is_sent_after(use->trace, p, &use->trace->pkt[side->high_pkt]));
 }
 
-/* Returns whether the use cannot explain the MSN of a response. `e` is the request with its PSN, or
- * NULL. */
+/* Returns whether the use cannot explain the MSN of the response `p`. `e` is the request with the
+ * PSN of `p`, or NULL. */
 static bool is_odd_msn(const struct supposed_use *use, struct use_side *side,
                        const struct trace_packet *p, const struct use_request *e)
 {

@@ -10,8 +10,9 @@
 #include "base/error.h"
 #include "live/live.h"
 
-/* Transmits the captures one after another, args->loop times (0: until interrupted). Prints one
- * line of figures to `out`, unless `out` is NULL. Returns 0, or -1 and an error. */
+/* Transmits the captures one after another, args->loop times (0: until interrupted). Prints
+ * the number and the rate of the transmitted packets to `out`, unless `out` is NULL. Returns 0, or
+ * -1 and an error. */
 int load_gen_run(const struct live_args *args, const char *const *path, size_t cnt, FILE *out,
                  struct error *error);
 

@@ -12,7 +12,8 @@
  * receiver completes exactly the messages that arrived completely, with their bytes
  * (engine/dgram/dgram_receiver.h, engine/dgram/dgram_expected.h). After a forged packet (a changed
  * field with a corrected ICRC), a receiver is not judged until the next message begins. Exception:
- * a datagram with a forged key is judged.
+ * a UD datagram with a changed field that still reaches the QP is judged, because the result for a
+ * datagram depends on no other packet.
  */
 #ifndef REPLAY_SIM_DGRAM_LOOP_H
 #define REPLAY_SIM_DGRAM_LOOP_H

@@ -121,7 +121,7 @@ static unsigned receivers(void)
         qps |= 1u << (wc.qpn - 0x100);
         CU_ASSERT_EQUAL(memcmp(fixture.mem + 4096 * wc.wr_id, frame, frame_len), 0);
     }
-    /* for the other QPs: empty their receive queues before the next frame */
+    /* RESET empties the receive queues, also of the QPs that received nothing. */
     for (unsigned i = 0; i < QPS; i++) {
         struct rnic_qp_attr attr = {.state = RNIC_QPS_RESET, .port_num = 1};
 
@@ -168,7 +168,7 @@ static void every_spec_must_match(void)
 
     begin();
     attr.spec[1].header = RNIC_STEER_IP4;
-    attr.spec[1].value[15] = 1; /* 10.0.0.1 of 10.0.0.0/8 and the last byte */
+    attr.spec[1].value[15] = 1; /* the mask compares the last byte of the address */
     attr.spec[1].mask[15] = 0xFF;
     attr.spec[2].header = RNIC_STEER_ETH;
     attr.spec[2].value[5] = 9;
@@ -177,7 +177,7 @@ static void every_spec_must_match(void)
     add(0, 0, &attr);
     make(4, UDP, 5, 700);
     EXPECT_EQ(receivers(), 1);
-    frame[5] ^= 0x10; /* a bit that the mask leaves out */
+    frame[5] ^= 0x10; /* a bit that the mask ignores */
     EXPECT_EQ(receivers(), 1);
     frame[5] ^= 1;
     EXPECT_EQ(receivers(), 0);
@@ -205,7 +205,7 @@ static void frame_without_ports_matches_no_port(void)
         EXPECT_EQ(receivers(), 0);
     EXPECT_EQ(receivers(), 1);
     make(4, UDP, 5, 700);
-    frame[14] = 0x4F; /* options to the end of the frame */
+    frame[14] = 0x4F; /* IHL 15: the IPv4 options reach to the end of the frame */
     frame_len = 50;
     EXPECT_EQ(receivers(), 0);
     end();

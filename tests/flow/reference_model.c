@@ -129,8 +129,9 @@ static void count_request(struct model_net *n, const struct model_item *i, struc
     s->messages[m->oper] +=
         i->pos + i->span == m->first + m->span && !e->seen[i->pos + i->span - 1];
 
-    if (i->go && i->pos < e->seen_end) { /* a packet counts as a retransmission only if an earlier
-                                          * transmission was captured */
+    /* If no request at or after this position was captured before, the capture does not show that
+     * this is a retransmission. */
+    if (i->go && i->pos < e->seen_end) {
         if (i->go != e->seen_go) {
             e->seen_go = i->go;
             s->retx_episodes[i->cause]++;

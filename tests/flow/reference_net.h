@@ -61,7 +61,8 @@ struct model_end {
     uint32_t rnr_pos, rnr_left;
     struct model_item **queue;
     uint32_t q_head, q_cnt;
-    /* Packets seen at the capture point. */
+    /* Captured requests of this end: position after the highest one, number of the latest go-back,
+     * and time of the latest request. */
     uint32_t seen_end, seen_go;
     uint64_t seen_last;
     uint64_t *seen; /* time at which each position was captured, ns; 0: not captured */

@@ -108,7 +108,7 @@ guest_uml() {
         cards+=("vec${#cards[@]}:transport=tap,ifname=$1,mac=$2,mtu=9000")
         shift 2
     done
-    # Its memory is a file in TMPDIR. On a disk the kernel would write it back again and again.
+    # The guest's memory is a file in TMPDIR. On a disk, the kernel would write the file back continually.
     TMPDIR=/dev/shm exec "$(echo "$GUEST_KERNEL"/root/boot/vmlinuz-*)" mem=512M initrd="$tmp/initrd" uml_dir="$folder" \
         con=null con0=null,fd:1 ssl=null ssl1=fd:3,fd:4 panic=-1 quiet "$side" MTU=$mtu "${cards[@]}" \
         3<>"$folder/agent.in" 4<>"$folder/agent.out" >"$folder/console" 2>"$folder/qemu"

@@ -28,11 +28,11 @@ fetch_uml() {
             sed -i '/^config HZ$/,/default/s/default 100/default 250/' arch/um/Kconfig # HZ of Debian's kernels
             # Without this line a card's MTU is at most 1500.
             sed -i 's/dev->mtu = get_mtu(def);/dev->mtu = dev->max_mtu = get_mtu(def);/' arch/um/drivers/vector_kern.c
-            # Registers of a processor with AMX take 11008 bytes. The host cuts a larger size, and rejects a smaller one.
+            # Registers of a processor with AMX take 11008 bytes. The host accepts a larger buffer, and rejects a smaller one.
             sed -i 's/HOST_FP_SIZE, 2696/HOST_FP_SIZE, 12288/' arch/x86/um/user-offsets.c
             make -s ARCH=um x86_64_defconfig
             for name in $uml_config; do echo "CONFIG_$name=y"; done >>.config
-            # The registers are on the kernel's stack.
+            # The larger buffer is on the kernel's stack.
             printf '%s\n' 'CONFIG_LOCALVERSION="-uml"' CONFIG_KERNEL_STACK_ORDER=3 CONFIG_UML_PCI_OVER_VIRTIO_DEVICE_ID=1234 \
                 'CONFIG_NO_IOMEM=n' 'CONFIG_MODULES=n' >>.config
             make -s ARCH=um olddefconfig && nice make -s ARCH=um -j"$(nproc)" linux

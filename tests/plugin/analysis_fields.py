@@ -35,7 +35,7 @@ RPC = struct.pack(">IIII", 7, 1, 32, 0) + bytes(12) + struct.pack(">IIIIII", 7, 
 EMPTY = roce(bth(0x0A, 0x22, PSN[0] + 1, ackreq=1) + reth(0, 0, 0))
 AGAIN = [roce(bth(0x04, 0x22, 0x111111, ackreq=1) + b"some"), roce(bth(0x11, 0x11, 0x111111) + aeth(1), 1)]
 
-# Captures made here: rxe has no end-to-end credits and sends no CNPs, and traces/ has no capture with a hole.
+# Captures made here: rxe has no end-to-end credits and sends no CNPs, and traces/ has no capture that lacks packets.
 MADE = {
     "credits": pcap(START + [send(0), ack(0, 1, 2), send(1), ack(1, 2, 1), send(2), ack(2, 3, 3), send(3), ack(3, 4, 0)]),
     "congestion": pcap(START + [send(0, ecn=3), ack(0, 1), roce(bth(0x81, 0x11, 0, byte4=0x40) + bytes(16), 1)]),
@@ -114,7 +114,7 @@ FEATURES = [
     ("", "roce.cm.answers roce.cm.answered_in", "cm-connect-disconnect"),
     ("", "roce.rule roce.rule.text roce.rule.source", "rc-loss-both"),
 ]
-# Rows: a link field, and the link fields back. The frame to which the link leads must have one of them.
+# Rows: a field that links to another frame; fields that link back, one of which the other frame must have.
 LINKS = [
     ("roce.analysis.acked_in", "roce.analysis.acks_frame roce.analysis.request_in"),
     ("roce.analysis.acks_frame", "roce.analysis.acked_in"),

@@ -49,7 +49,7 @@ TWO = [roce(bth(0x00, 0x22, 100) + (RPC * 16)[:1024], 0), roce(bth(0x02, 0x22, 1
 TWO_REQS = [req(4420), req(5555, 0x33, 300, 101), rep(), rep(0x44, 700, 201, 101),
             roce(bth(0x04, 0x22, 500, ackreq=1) + NVME)]
 OTHERS_REP = [req(4420), rep(answers=777), roce(bth(0x04, 0x22, 500, ackreq=1) + NVME)]
-# A duplicate READ response, after an RPC call with the chunk that is read.
+# An RPC call names a chunk, a READ fetches the chunk, and the READ response is sent twice.
 READ_TWICE = upper_protocols.chunk_read()[:-1]
 SMB2_DONE = (b"\xfeSMB" + struct.pack("<HHIHHIIQIIQ", 64, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0) + bytes(16)
              + struct.pack("<HHHH", 65, 1, 0x311, 0) + bytes(57))

@@ -258,12 +258,12 @@ def check_capture(shark, rocedrill, capture):
     text = shark.out(args)
     rows = [line for line in text.splitlines() if line.count("\t") == len(FIELDS) - 1]
     plugin, (program, times) = plugin_counts(text), check_counts(rocedrill, capture)
-    # The tables count a UC message at its First packet, and check at its Last. If messages were lost, one of the two
-    # may be missing, so the numbers of messages are not compared.
+    # The tables count a UC message at its First packet, and `rocedrill check` counts it at its Last. If messages were
+    # lost, one of the two packets may be missing, so the numbers of messages are not compared.
     for counts in (plugin, program) if program.pop("messages lost", 0) else ():
         for key in [key for key in counts if "messages" in key]:
             del counts[key]
-    # check does not report the regions of unacknowledged WRITEs
+    # `rocedrill check` does not report the regions of unacknowledged WRITEs.
     wrong = [f"{key}: {plugin[key]} and {program[key]}" for key in sorted(plugin | program, key=str)
              if plugin[key] != program[key] and not (key[0] == "region" and key not in program)]
     wrong += other_table_errors(rows, text)

@@ -126,7 +126,7 @@ def cases():
         first, last = send(0, len(client) - 1, said[:half], 0x00), send(0, len(client), said[half:], 0x02)
         yield (name + " is reassembled from two packets", start + [first, last], [],
                {len(start) + 1: (DATA, other), len(start) + 2: ({name, client_too}, DATA)})
-        # The first packet is lost; both are retransmitted.
+        # The first packet of the message is lost, and both packets are retransmitted.
         yield (name + " is reassembled after a loss", start + [last, first, last], [],
                {len(start) + 1: (DATA, other), len(start) + 3: ({name, client_too}, DATA)})
         yield (name + " is not reassembled if the preference is off", start + [first, last],

@@ -94,7 +94,7 @@ def main():
     if lacking(args.name):
         print(f"{args.name}: left out: {lacking(args.name)}")
         return 77
-    # The program runs one process after the other. With a seed, the QPNs of all of them would be equal.
+    # The program "events" starts several processes, one after the other. With a seed, all would have the same QPNs.
     if args.name == "events":
         args.seed = 0
     bin_dir = os.path.abspath(args.bin)

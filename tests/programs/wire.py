@@ -26,7 +26,7 @@ ADDRESSES = (("10.77.0.1", "fd77::1"), ("10.77.0.2", "fd77::2"))  # of the serve
 MACS = ("02:d1:ff:00:00:01", "02:d1:00:00:00:02")
 LOOPBACK = r"\b(?:127\.0\.0\.1|localhost)\b"
 TIMEOUT = 90
-# Rows with only one process, or that CMakeLists.txt excludes.
+# Rows of programs.txt that have only one process, or that CMakeLists.txt excludes.
 AT_HOME = ("mistakes", "features", "features_2a", "events", "manners", "many_qps", "later",
            "cm_events", "cm_process", "cm_many", "cm_rest", "openmpi")
 

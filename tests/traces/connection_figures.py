@@ -30,7 +30,7 @@ import percentages
 import tshark_packets
 from tshark_packets import RD, UD
 
-# Quantiles are accurate to a histogram bucket, four per octave: an error of up to one eighth.
+# `rocedrill` computes quantiles from a histogram with four buckets per octave, so their error is up to one eighth.
 QUANTILES = (("p50", 0.5), ("p90", 0.9), ("p99", 0.99))
 SLACK = 0.125
 

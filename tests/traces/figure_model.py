@@ -13,7 +13,7 @@ MS = 10 ** 6
 USUAL_TIMEOUT = 20 * MS     # timeout if the capture has no CM exchange, until a timeout was measured, ns
 COPY = 50000    # longest time to a repetition that counts as a copy, without IP identification and NAK, ns
 
-# AETH codes: credits by credit count, and RNR NAK timers in units of 10 us.
+# Tables indexed by AETH code: number of credits (None: no limit), and RNR NAK timer in units of 10 us.
 CREDITS = [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072,
            4096, 6144, 8192, 12288, 16384, 24576, 32768, None]
 RNR_10US = [65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048,

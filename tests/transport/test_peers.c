@@ -46,7 +46,7 @@ static void ack_for_each_packet_is_accepted(void)
 /*
  * The maximum number of unanswered PSNs, half of the PSN space: a SEND, followed by a READ of all
  * but one of those PSNs. The last response also acknowledges all earlier requests. A response one
- * PSN later is a ghost (R060, R064, R137).
+ * PSN later is a ghost ACK, which must be ignored (R060, R064, R137).
  */
 static void half_the_circle_unanswered(void)
 {

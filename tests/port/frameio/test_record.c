@@ -587,7 +587,8 @@ static void setting_the_time_of_day_does_not_change_times(void)
     while (pcap_next_ex(pcap, &head, &data) == 1) {
         uint64_t time = (uint64_t)head->ts.tv_sec * 1000000000u + (uint64_t)head->ts.tv_usec;
 
-        CU_ASSERT(time + 100000 >= before); /* 0.1 ms: readings of two clocks are no exact order */
+        /* Allow 0.1 ms, because the times are from two clocks. */
+        CU_ASSERT(time + 100000 >= before);
         before = time;
         cnt++;
     }

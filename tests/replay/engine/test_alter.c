@@ -162,8 +162,8 @@ static uint32_t *right_answers(const struct replay *replay, size_t *cnt)
     return frame;
 }
 
-/* Returns the frames of matching requests that the requester retransmitted. Duplicates made by
- * the network do not count. With `begins`, returns only the first request of each go-back-N. The
+/* Returns the frames of the retransmitted requests that were compared and matched. Duplicates made
+ * by the network do not count. With `begins`, returns only the first request of each go-back-N. The
  * caller frees the array. Returns NULL if out of memory. */
 static uint32_t *right_requests(const struct replay *replay, bool begins, size_t *cnt)
 {

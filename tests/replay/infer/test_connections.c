@@ -219,8 +219,8 @@ static void an_empty_write_may_begin_the_next_use(void)
 }
 
 /* The requester retransmits from a READ, and an ACK of its earlier WRITE arrives late. The ACK has
- * a lower MSN than the response before the retransmission, but counts more messages than were
- * requested since. */
+ * a lower MSN than the response before the retransmission, but counts more messages than the
+ * requester has sent since the retransmission began. This must not count as a QP reuse. */
 static void a_late_ack_after_a_retransmission_begins_no_use(void)
 {
     struct talk t;

@@ -101,7 +101,7 @@
   function showFindings() {
     const list = state.capture.findings.slice().sort((x, y) => Boolean(x.known) - Boolean(y.known)), table = byId("findings");
     const counts = ["errors", "warnings", "notes"].map((k) => state.capture.summary[k] ? D.count(state.capture.summary[k], k.slice(0, -1)) : "").filter(Boolean);
-    byId("findings-about").textContent = (counts.join(", ") || "No findings") + ". An error breaks a rule of the protocol; a warning may have another cause; a note is an event." + (list.some((f) => f.known) ? " Known deviations are at the end." : "") +
+    byId("findings-about").textContent = (counts.join(", ") || "No findings") + (state.capture.summary.known ? "; " + state.capture.summary.known + " of them are known deviations of the peer" : "") + ". An error breaks a rule of the protocol; a warning may have another cause; a note is an event." + (list.some((f) => f.known) ? " Known deviations stand at the end of the list." : "") +
       (state.capture.findings_left_out ? " " + state.capture.findings_left_out + " are not listed here." : "");
     table.parentElement.hidden = !list.length;
     table.tBodies[0].replaceChildren(...list.slice(0, 1000).map((f) => {

@@ -98,20 +98,25 @@ const struct slow_cause slow_response_late = {
     SLOW_BY_DELAY};
 
 /* Appends the average advertised and observed wait for one RNR NAK. As in the time budget, the
- * observed wait begins with the latest packet of the requester, which it may send after the NAK. */
+ * observed wait begins with the latest packet of the requester, which it may send after the NAK.
+ * Then the wait is shorter than the time since the NAK, which is appended if it is much longer. */
 static void add_waited(struct strbuf *t, const struct slow_direction *w)
 {
-    uint64_t cnt = slow_go_backs(w, ROCE_CAUSE_RNR_NAK);
+    const uint64_t cnt = slow_go_backs(w, ROCE_CAUSE_RNR_NAK),
+                   waited_ns = w->mine->retx[ROCE_CAUSE_RNR_NAK].waited_ns,
+                   since_nak_ns = w->mine->rnr_waited_ns;
 
     if (cnt == 0)
         return;
     strbuf_addf(t, ": %sthe NAK asked for a pause of ", cnt == 1 ? "" : "on average, ");
     strbuf_add_duration(t, w->mine->rnr_advertised_ns / cnt);
     strbuf_addf(t, "; the requester waited ");
-    strbuf_add_duration(t, w->mine->retx[ROCE_CAUSE_RNR_NAK].waited_ns / cnt);
-    strbuf_addf(t, ", and retransmitted ");
-    strbuf_add_duration(t, w->mine->rnr_waited_ns / cnt);
-    strbuf_addf(t, " after the NAK");
+    strbuf_add_duration(t, waited_ns / cnt);
+    if (since_nak_ns / 10 * 9 > waited_ns) {
+        strbuf_addf(t, ", and retransmitted ");
+        strbuf_add_duration(t, since_nak_ns / cnt);
+        strbuf_addf(t, " after the NAK");
+    }
 }
 
 static void say_unready(struct strbuf *t, const struct slow_direction *w)

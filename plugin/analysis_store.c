@@ -35,14 +35,16 @@ struct frame_extra {
     /* Frame number of the retransmission whose payload reassembly uses in place of the payload of
      * this frame; 0 if none. */
     uint32_t placed_in;
-    /* Only in the entry of a message's first READ response: the received data of the READ.
-     * read_next: number of bytes received in order from the start. */
+    /* read_next and read_page record which data of a READ was received. Only the entry of its first
+     * READ response uses them. read_next: number of bytes received in order from the start. */
     uint64_t read_next;
-    /* NULL while the READ responses arrive in order. After that: READ_UNITS / READ_PAGE pages with
-     * one bit for each received unit. A page is NULL until one of its units arrives. */
+    /* NULL while the READ responses arrive in order. After a response out of order: READ_UNITS /
+     * READ_PAGE pages with one bit for each received unit. A page is NULL until one of its units
+     * arrives. */
     uint8_t **read_page;
-    uint32_t cm_stream; /* CM REQ: stream that was set up when the REP arrived */
-    uint64_t cm_time;   /* CM REQ: time of the frame, ns */
+    uint32_t cm_stream; /* if the frame is a CM REQ: index of the stream that the REQ and its REP
+                         * set up */
+    uint64_t cm_time;   /* if the frame is a CM REQ: its time, ns */
     uint32_t cm_mtu;
     struct roce_frame_finding *first, **end;
 };
@@ -339,8 +341,8 @@ static bool is_read_unit_marked(const struct frame_extra *extra, uint64_t unit)
 }
 
 /* Returns true if the data of this READ response was received before. rnic/flow does not detect all
- * such duplicates: a retransmitted READ may restart at any response, and the requester needs some
- * of the responses. */
+ * such duplicates. The requester may restart a READ at any PSN, and then some of the new responses
+ * repeat data that it already has. */
 static bool is_response_repeated(const struct roce_flow_in *in, const struct roce_flow_result *r)
 {
     uint64_t at = r->msg_offset, end = at + in->pkt->payload_len;
@@ -391,9 +393,9 @@ static uint32_t classify_payload(const struct roce_flow_in *in, const struct roc
 }
 
 /* The result of a frame contains numbers of earlier frames. Stores the reverse links in these
- * earlier frames: from an acknowledged packet to its ACK (from its retransmission, if there was
- * one), from a packet to its next transmission or copy, and from the first packet of a message to
- * the last. */
+ * earlier frames: from an acknowledged packet to its ACK, from a packet to its next transmission or
+ * copy, and from the first packet of a message to the last. If the acknowledged packet was
+ * retransmitted, the link to the ACK is in the frame of the retransmission. */
 static void add_forward_links(const struct roce_flow_in *in, const struct roce_flow_result *r)
 {
     struct frame_entry *first = r->msg_first_frame ? find_entry(r->msg_first_frame) : NULL;

@@ -95,8 +95,8 @@ struct roce_stream_info {
     uint8_t complete;  /* bits of enum roce_completeness captured so far */
     uint8_t msn_known; /* bit N: msn[N] is valid */
     uint32_t msn[2];   /* latest MSN that each side sent */
-    /* Use of the QP pair to which the MSNs in `msn` belong (roce_flow_result.qp_use; 0 is the
-     * first). */
+    /* Which of the connections that used this QP pair one after another sent the MSNs in `msn`; 0
+     * is the first (roce_flow_result.qp_use). */
     uint32_t msn_epoch;
 };
 

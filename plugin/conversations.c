@@ -12,7 +12,8 @@
 /* maximum number of later records that are searched for the place of an out-of-order packet */
 #define REORDER_MAX 4096
 #define IS_RESPONSE 0x80000000u
-/* In follow_record_t.seq, the 7 bits above the PSN are the index of the use of the QP pair. */
+/* In follow_record_t.seq, the 7 bits above the PSN are roce_flow_result.qp_use: the number of the
+ * connection among those that used the QP pair one after another. */
 #define QP_USE_SHIFT 24
 
 /* ---- conversations and endpoints by QP ---------------------------------------------------------

@@ -3,8 +3,8 @@
  * The RoCE dissector: parses a packet with the codec (rnic/wire) and adds it to Wireshark's tree.
  *
  * Its input is the payload of UDP port 4791, the payload of Ethertype 0x8915 (RoCEv1), or a frame
- * of an InfiniBand link. The ICRC also covers the IP and UDP headers, so parsing starts at the IP
- * header, before the input, in the same frame.
+ * of an InfiniBand link. The ICRC also covers the IP and UDP headers, which precede the input in
+ * the frame. So parsing starts at the IP header.
  */
 #include "packet-roce.h"
 

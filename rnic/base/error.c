@@ -14,7 +14,7 @@ static void shorten_text(struct error *error, size_t len, const char *format, va
     char *whole = malloc(len + 1);
 
     if (!whole)
-        return; /* out of memory: the text already contains its beginning */
+        return; /* out of memory: error->text keeps the beginning of the message */
     vsnprintf(whole, len + 1, format, args);
     memcpy(error->text + half, gap, sizeof(gap) - 1);
     memcpy(error->text + half + sizeof(gap) - 1, whole + len + 1 - (half - sizeof(gap) + 1),

@@ -37,9 +37,9 @@ static bool has_value(const struct option *longs, int val)
 
 bool option_error(char *text, size_t size, int c, char *const *argv, const struct option *longs)
 {
-    const char *word = argv[optind - 1]; /* argument that contains the wrong option, except for a
-                                          * letter before other letters, such as Z in -Zv: then the
-                                          * argument before */
+    /* The argument that contains the wrong option. If more letters follow the wrong one, such as Z
+     * in -Zv, getopt_long() is still in that argument, and this is the argument before it. */
+    const char *word = argv[optind - 1];
 
     if (optopt == 0)
         return unknown_option(text, size, word, longs);

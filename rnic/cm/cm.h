@@ -95,8 +95,8 @@ unsigned rnic_cm_pending(const struct rnic_cm *cm);
 rnic_time rnic_cm_deadline(const struct rnic_cm *cm);
 void rnic_cm_expire(struct rnic_cm *cm, rnic_time now);
 
-/* Returns the number of connections for which a DREQ was sent and the DREP has not arrived. A
- * process may wait until the number is 0 before it exits. */
+/* Returns the number of connections for which a DREQ was sent and no DREP has arrived. Before a
+ * process exits, it should wait until the number is 0, or for a limited time. */
 unsigned rnic_cm_disconnecting(const struct rnic_cm *cm);
 
 /* ---- events for the program ------------------------------------------------------------------ */

@@ -19,9 +19,9 @@
  * CMA_CM_MRA_SETTING) */
 #define CM_MRA_TIMEOUT 24u
 
-/* List of exchanges, the oldest one first. There are lists of all half-open exchanges, of the
- * half-open exchanges with peers whose GIDs have one hash, and of the rejected exchanges
- * (half_open.c). */
+/* List of exchanges, the oldest one first. One list has all half-open exchanges. Each list in
+ * by_source has the half-open exchanges whose peer GIDs have the same hash. One list has the
+ * rejected exchanges (half_open.c). */
 struct cm_source {
     struct rnic_list ids;
     unsigned cnt;

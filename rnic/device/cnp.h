@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Congestion notification of a QP (Annex A17.9; R214-R220 of rnic/rules.md). The notification point
- * answers packets marked CE with CNPs. The reaction point slows the QP down (transport/dcqcn.h,
- * pace.h).
+ * sends a CNP when a packet marked CE arrives. The reaction point slows down a QP that receives
+ * CNPs (transport/dcqcn.h, pace.h).
  *
  * Where the specification allows several behaviours, this device does the following. Marked
  * requests and READ responses cause a CNP, marked acknowledgements and CNPs do not (R220). A QP

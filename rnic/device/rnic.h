@@ -179,11 +179,12 @@ void rnic_input_without_icrc(struct rnic *rnic, const uint8_t *frame, size_t len
 size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now);
 
 /*
- * Restarts the ACK timers that were started since the last call of rnic_sent(). A request that
- * rnic_output() returns and a received response start the timer of their QP. A caller on a real
- * network calls it when the frames have left, because a timer must not expire before its timeout
- * (9.7.6.1.3). A caller whose frames leave at the `now` of rnic_output() does not need it. Has no
- * effect if rnic_timers_started() is false.
+ * Restarts the ACK timers that were started since the last call of rnic_sent(). The ACK timer of a
+ * QP starts when rnic_output() returns a request of the QP, and when a response to the QP is
+ * received. On a real network the caller calls rnic_sent() when the frames have left, because a
+ * timer must not expire before its timeout (9.7.6.1.3). A caller whose frames leave at the `now` of
+ * rnic_output() does not need rnic_sent(). The function has no effect if rnic_timers_started() is
+ * false.
  */
 void rnic_sent(struct rnic *rnic, rnic_time now);
 bool rnic_timers_started(const struct rnic *rnic);

@@ -178,8 +178,8 @@ struct rnic_av {
     uint16_t vlan;      /* VLAN id, 0..4095 */
 };
 
-/* Attributes of a QP. The state before a colon is the target state in whose transition
- * rnic_qp_modify() uses the member. */
+/* Attributes of a QP. A comment that begins with a state (RTR:) or a transition (RTR -> RTS:) names
+ * the transition that sets the member: rnic_qp_modify() uses the member only then. */
 struct rnic_qp_attr {
     enum rnic_qp_state state;
     enum rnic_qp_state cur_state; /* state that the user expects the QP to be in; used if its mask
@@ -364,9 +364,9 @@ bool rnic_mcast_of(const struct rnic_qp *qp, uint8_t gid[16]);
  */
 
 /*
- * A raw packet QP sends and receives whole Ethernet frames without FCS, of any protocol. A SEND has
- * the frame, 14..ROCE_FRAME_MAX bytes, as its message. The QP receives the frames that its flows
- * choose. A flow is a rule of flow steering, as of ibv_create_flow(3). A frame is dropped and
+ * A raw packet QP sends and receives whole Ethernet frames without FCS, of any protocol. The
+ * message of a SEND is one frame of 14..ROCE_FRAME_MAX bytes. The QP receives the frames that its
+ * flows choose. A flow is a rule of flow steering, as of ibv_create_flow(3). A frame is dropped and
  * counted if the QP has no receive WQE or if its buffer is too short.
  */
 

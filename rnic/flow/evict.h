@@ -10,7 +10,7 @@
 #include "flow/base/state.h"
 
 /* Frees memory before a packet is judged. Ends the connections with the longest idle time, until
- * `new_conns` more connections are within the limit. If memory is short, frees memory down to
+ * the connection limit allows `new_conns` more. If memory is short, frees memory down to
  * roce_mem_low_water(): the connections with the longest idle time lose their request windows, or
  * end if they have none. Connection `keep`, which may be NULL, is not changed. */
 void roce_evict(struct roce_flow *flow, const struct roce_conn *keep, unsigned new_conns);

@@ -198,8 +198,8 @@ static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
     }
 }
 
-/* Returns whether the last response of `rsp` completes the request with the PSN of this response.
- */
+/* Returns whether the latest response of `rsp` completes the request that contains its PSN: it is a
+ * positive ACK, an Atomic ACK, or the last response to a READ. */
 static bool is_last_complete(const struct roce_rsp *rsp)
 {
     const struct roce_opcode *op = roce_opcode(rsp->last_op);
@@ -437,7 +437,7 @@ static void on_lone_ack(struct roce_ctx *ctx)
     }
 }
 
-/* Processes the only response to an atomic, an ATOMIC WRITE or a FLUSH. */
+/* Processes the response to an atomic, an ATOMIC WRITE or a FLUSH, which each have only one. */
 static void on_small_resp(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e)
 {
     ctx->result->request_frame = e->last_frame;

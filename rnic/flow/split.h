@@ -3,11 +3,13 @@
  * Split: functions for threads that judge parts of one capture (roce_flow_split() in flow.h) and
  * each read all packets. Until the first packet with a wrong ICRC, the struct roce_flow_look of a
  * packet depends only on the times of the packets. So each thread can compute this struct with
- * roce_flow_look_next() instead of roce_flow_look(). Used by split_reader of rocedrill check. After
- * roce_flow_merge():
+ * roce_flow_look_next() instead of roce_flow_look(). Used by split_reader of rocedrill check.
  *
- * - before more packets: roce_flow_look() for each RoCE packet so far, which counts its ICRC,
- * - otherwise, before roce_flow_finish(): roce_flow_set_look().
+ * After roce_flow_merge(), the caller does one of these:
+ *
+ * - If it feeds more packets, it first calls roce_flow_look() for each RoCE packet so far, so that
+ *   the flow counts its ICRC.
+ * - Otherwise it calls roce_flow_set_look() before roce_flow_finish().
  */
 #ifndef FLOW_SPLIT_H
 #define FLOW_SPLIT_H

@@ -10,8 +10,8 @@
 
 #define ECN_CE 3u
 
-/* Counter for nth= and psn=: how often a rule has met frames of one connection, or frames of one
- * connection with one PSN. */
+/* Counter for nth= and psn=: number of frames that a rule has selected in one connection or, with
+ * psn=, in one connection with one PSN. */
 struct impair_counter {
     uint64_t key; /* hash of the rule, the connection and, with psn=, the PSN; never 0, because 0
                    * marks an unused slot */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Recognises Linux Soft-RoCE (rxe) by its packets, if the profile of known deviations is
- * ROCE_PROFILE_AUTO. The checks of rnic/flow call it; rocedrill replay also calls
- * roce_linux_sport() and roce_rxe_ud_sport().  There are no errors.
+ * ROCE_PROFILE_AUTO. The checks of rnic/flow call these functions; rocedrill replay also calls
+ * roce_linux_sport() and roce_rxe_ud_sport(). No function returns an error.
  *
  * rxe always sends MigReq 0, and derives its UDP source port from QP numbers. An endpoint that does
  * both is rxe: other devices send MigReq 1, or choose their source ports in another way. If an

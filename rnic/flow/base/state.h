@@ -70,7 +70,7 @@ enum roce_reuse_kind {
     ROCE_REUSE_OLDER_PSN,   /* a request has an older PSN than expected */
     ROCE_REUSE_LATER_PSN,   /* a request has the expected PSN or a later one, but after an idle time
                              * in which the QP may have been set up again */
-    ROCE_REUSE_UNSOLICITED, /* a response has a PSN for which no captured request fits */
+    ROCE_REUSE_UNSOLICITED, /* a response has a PSN that fits no captured request */
     ROCE_REUSE_MSN_RESTART, /* the MSN of a response is near 0 again, and counts only the latest
                              * requests */
 };
@@ -112,8 +112,8 @@ struct roce_reuse_candidate {
 struct roce_req {
     bool started;
     bool base_sure;      /* `base` is certainly the first PSN of the connection */
-    bool psn_cnt_guess;  /* the newest entry is a READ whose number of PSNs is a guess, so `nxt` may
-                          * be too low */
+    bool psn_cnt_guess;  /* the newest window entry is a READ whose number of PSNs is a guess, so
+                          * `nxt` may be too low */
     bool base_cm : 1;    /* `base` is from CM messages. If `started` is false, no request was
                           * captured yet */
     bool late_ack : 1;   /* the latest go-back may be due to a late ACK, and no response was
@@ -186,8 +186,8 @@ struct roce_rsp {
                        */
     bool fatal : 1;
     bool credit_seen : 1;
-    bool read_known : 1; /* read_nxt and read_high are valid */
-    uint8_t rnr_at_tries;
+    bool read_known : 1;  /* read_nxt and read_high are valid */
+    uint8_t rnr_at_tries; /* number of transmissions of PSN rnr_at before the latest RNR NAK */
     uint8_t credit_code;
     uint8_t credit_cnt; /* number of consecutive responses with valid credits, at most 255 */
     uint16_t last_id;
@@ -199,8 +199,7 @@ struct roce_rsp {
      * msn_ref_cum messages in run msn_ref_run of its window. */
     uint32_t msn_ref_cum, msn_ref_msn;
     uint32_t nak_psn, nak_frame, rnr_psn, rnr_frame;
-    uint32_t rnr_at; /* PSN of the latest RNR NAK; rnr_at_tries: number of transmissions of this PSN
-                      * before that NAK */
+    uint32_t rnr_at; /* PSN of the latest RNR NAK */
     uint32_t gap_psn, gap_frame;
     uint32_t fatal_psn, fatal_frame;
     uint32_t lsn;       /* limit sequence number: highest sum of MSN and credits, mod 2^24 */
@@ -250,8 +249,8 @@ struct roce_watch_point {
     uint32_t after;     /* number of the transmissions in `requests` from the retransmission of
                          * `psn` on */
     uint32_t responses; /* number of responses with PSN `psn` since the go-back began */
-    uint32_t groups;    /* number of groups of responses. A response begins a new group if the
-                         * previous response is at least half of the requester's wait older */
+    uint32_t groups;    /* number of groups of responses. A response begins a new group if at least
+                         * half of the requester's wait has passed since the previous response */
     uint64_t sent;      /* time of the latest transmission of `psn` before the go-back, ns */
     uint64_t latest;    /* time of the latest response, ns */
 };
@@ -267,7 +266,7 @@ struct roce_timeout_watch {
     uint64_t answered;   /* time of the first response to `psn` or a later PSN since the go-back
                           * began, ns; 0 if none */
     uint32_t go_backs;   /* number of go-backs of the requester since this go-back, including it */
-    uint32_t packet_cnt; /* packets of both endpoints before the go-back */
+    uint32_t packet_cnt; /* number of packets of both endpoints before the go-back */
     bool restart;        /* the go-back is counted in roce_read_restarts.missing */
     bool relost;         /* the go-back is counted in roce_timeout_losses.relost */
     bool unanswered;     /* the go-back is counted in roce_timeout_losses.unanswered */
@@ -277,7 +276,8 @@ struct roce_timeout_watch {
     bool late; /* the first response after the go-back was captured long after the latest request */
     uint8_t point_cnt;
     struct roce_watch_point point[2];
-    uint64_t packets, bytes, stalled_ns, waited_ns; /* share in roce_retx_summary */
+    /* Amounts that this go-back added to the members with these names in roce_retx_summary. */
+    uint64_t packets, bytes, stalled_ns, waited_ns;
 };
 
 struct roce_watches {
@@ -491,7 +491,7 @@ struct roce_conn {
     bool mtu_seen;        /* a First or Middle packet showed the path MTU */
     uint32_t net;         /* network: encapsulation, VLANs and overlay */
     struct roce_conn *older, *newer;       /* list of connections in the order of last use */
-    struct roce_conn *next_all, *prev_all; /* list of connections in the order of their numbers */
+    struct roce_conn *next_all, *prev_all; /* list of connections in the order of conn_index */
     struct roce_endpoint side[2];
     struct roce_conn_facts facts;
 };

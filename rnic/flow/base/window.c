@@ -71,7 +71,7 @@ void roce_window_drop(struct roce_window *w)
     w->hint -= w->hint > 0;
 }
 
-/* Moves each entry from index `at` on to the next index. The window must not be full. */
+/* Moves the entry at index `at` and all later entries one index up. The window must not be full. */
 static void move_up(struct roce_window *w, uint32_t at)
 {
     for (uint32_t left = w->cnt - at, n; left > 0; left -= n) {
@@ -85,8 +85,8 @@ static void move_up(struct roce_window *w, uint32_t at)
     }
 }
 
-/* Moves each entry before index `at`, and the head, back by one element of the ring. The window
- * must not be full. */
+/* Moves the head and all entries before index `at` one element of the ring back. The window must
+ * not be full. */
 static void move_down(struct roce_window *w, uint32_t at)
 {
     for (uint32_t moved = 0, n; moved < at; moved += n) {

@@ -82,7 +82,7 @@ static bool is_rnr_exhausted(const struct roce_ctx *ctx, const struct roce_rsp *
            (limit == ROCE_RNR_RETRY_UNKNOWN || req->rnrs >= limit);
 }
 
-/* wait before a retransmission by timeout, if the capture shows no such wait, ns */
+/* wait before a retransmission by timeout that is assumed if the capture shows no such wait, ns */
 #define WAIT_NS UINT64_C(250000000)
 /* A requester whose retry count is unknown is assumed to have stopped after this multiple of its
  * longest wait. The multiple is not lower, because devices with adaptive retransmission double

@@ -89,9 +89,9 @@ static uint64_t usual_reaction(const struct roce_ctx *ctx, uint32_t *cnt)
 }
 
 /* Returns whether a silence of `idle` ns is so long that no captured packet can have caused the
- * current retransmission, but only the requester's timer. The silence must be far longer than
- * `permille` of 1000 round trips, and far longer than the usual reaction to a NAK. Without a
- * measured round-trip time, returns false. */
+ * current retransmission, but only the requester's timer. The silence must be far longer than the
+ * usual reaction to a NAK, and far longer than the time that `permille` of 1000 round trips do not
+ * exceed. Returns false if no round-trip time was measured. */
 static bool is_far_above_rtt(const struct roce_ctx *ctx, uint64_t idle, unsigned permille)
 {
     struct roce_hist room;

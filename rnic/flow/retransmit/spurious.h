@@ -28,8 +28,8 @@
  * have been lost without a sequence NAK.
  *
  * The first and the last retransmitted request are watched: the response to the last one shows that
- * the responder had received all of them. If a request was lost, or a response before the capture
- * point, responses are missing and no rule above applies. Used only in rnic/flow.
+ * the responder had received all of them. If a request was lost, or a response was lost before the
+ * capture point, responses are missing and none of the five signs appears. Used only in rnic/flow.
  */
 #ifndef FLOW_RETRANSMIT_SPURIOUS_H
 #define FLOW_RETRANSMIT_SPURIOUS_H

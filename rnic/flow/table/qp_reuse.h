@@ -8,8 +8,8 @@
  * 1. At one of these signs, roce_reuse_suspect() opens a candidate, a possible reuse (enum
  *    roce_reuse_kind).
  * 2. While the candidate is open, ERROR findings are deferred (roce_finding_defer()).
- * 3. Later packets decide whether the QP was reused (roce_reuse_on_request(), _compare(),
- *    _on_response()):
+ * 3. Later packets decide whether the QP was reused (roce_reuse_on_request(), roce_reuse_compare(),
+ *    roce_reuse_on_response()):
  *    - The MSN counts from 0 in a new use (R102). If the MSN continues from the previous one, the
  *      QP was not reused. If the MSN counts only the messages since the sign, the QP was reused.
  *    - If the requester repeats earlier requests and then continues, the QP was not reused: the

@@ -327,7 +327,7 @@ const RoceGraph = (function () {
       div.style.height = (kind === "lanes" ? lanesHeight(this.lanes) : HEIGHT[kind]) + "px";
       g.dygraph = new Dygraph(div, [[this.full[0], 0], [this.full[1], 0]], {
         labels: ["time", "value"], legend: "never", dateWindow: this.window.slice(), valueRange: spec.range(this, ...this.window, div.clientWidth),
-        plotter: () => {}, underlayCallback: (ctx, area, dygraph) => view.paint(g, ctx, area, dygraph), drawHighlightPointCallback: () => {},
+        visibility: [false], underlayCallback: (ctx, area, dygraph) => view.paint(g, ctx, area, dygraph), // the painters draw all points
         axes: { x: { axisLabelFormatter: (t) => D.exactDuration(t * 1e9, (view.window[1] - view.window[0]) * 5e7), axisLabelWidth: 76, pixelsPerLabel: 90, valueFormatter: String },
           y: { axisLabelFormatter: spec.tick, axisLabelWidth: 84, ...(spec.ticker ? { ticker: (from, to) => spec.ticker(from, to, view) } : {}), drawGrid: kind !== "messages" && kind !== "lanes" } },
         gridLineColor: colors.grid, axisLineColor: colors.grid, xRangePad: 0, yRangePad: 0, animatedZooms: false,

@@ -207,7 +207,9 @@ def use_documents(place, prefix):
             wrong.append(f"completions of {words}: {found}, expected {expected}")
         fish = f"{prefix}/share/fish/vendor_completions.d/{words[0]}.fish"
         listed = run(["fish", "--no-config", "-c", f"source {fish}; complete -C '{' '.join(words)}'"], cwd=prefix)
-        if expected and [row.split("\t")[0] for row in listed.splitlines()] != expected.split():
+        # fish 4.0 also lists "--jobs" for "--js", which its key Tab does not insert: the letters have this order.
+        found = [row.split("\t")[0] for row in listed.splitlines()]
+        if expected and [word for word in found if word.startswith(words[-1])] != expected.split():
             wrong.append(f"completions of {words} in fish: {listed}, expected {expected}")
         line = zsh_completes(place, f"{prefix}/share/zsh/vendor-completions", " ".join(words))
         if expected and line != " ".join(words[:-1] + [expected, ""]):

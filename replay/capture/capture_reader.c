@@ -414,7 +414,8 @@ static bool is_long_file(const struct capture_reader *reader, uint64_t min)
            ftello(reader->file) == (off_t)reader->cap.buf.len;
 }
 
-/* Replaces the first piece of the file by the mapped file, which may be NULL. */
+/* Makes the reader use the mapped file instead of the first piece that it has read. `mapped` is
+ * NULL if the file could not be mapped; the reader then reads on in pieces. */
 static struct mmap_file *use_mapped(struct capture_reader *reader, struct mmap_file *mapped)
 {
     reader->mapped = mapped;

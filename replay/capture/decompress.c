@@ -23,7 +23,7 @@ struct decompress {
     FILE *file;
     bool keep;
     const struct format *format;
-    /* A gzip member has begun but not ended; libarchive formats: the archive is open. */
+    /* gzip: a member has begun but not ended. Formats of libarchive: the archive is open. */
     bool more;
     bool done;   /* all decompressed bytes were returned */
     bool in_end; /* the end of the compressed file was reached */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Mapped reader: functions of a capture reader (capture_reader.h) for a file that is mapped into
- * memory and read once. Several threads can each read all its frames with their own readers
+ * memory. Several threads can each read all its frames once, in order, with their own readers
  * ("twins"). Used by parallel_reader and split_reader.
  *
  *   1. reader_map_lazily() before the first frame is read,
@@ -25,9 +25,9 @@ struct mmap_file *reader_map_lazily(struct capture_reader *reader, uint64_t min)
  * NULL if out of memory. */
 struct capture_reader *reader_twin(const struct capture_reader *reader, bool blocks);
 
-/* Maps the pages after the next frame, unless another thread has mapped them, because page faults
- * at the first access take longer. Returns the file offset of the next frame. If the reader has no
- * mapped file, maps nothing, and the result has no meaning. */
+/* Maps the pages after the next frame, unless another thread has mapped them. One call for many
+ * pages is faster than a page fault for each page. Returns the file offset of the next frame. If
+ * the reader has no mapped file, maps nothing, and the result has no meaning. */
 size_t reader_map_next(const struct capture_reader *reader);
 
 /* Returns to the kernel the memory of the mapped pages before offset `off`. Only one thread at a

@@ -26,8 +26,9 @@ struct batch {
     struct parsed_frame item[FRAME_BATCH_MAX];
     unsigned cnt;
     struct frame_counts counts;
-    /* Number of the piece of the file (read_buffer.h) that contains the frames. While a thread
-     * fills the batch, `piece` is the piece that was current before. */
+    /* Number of the piece of the file (read_buffer.h) that contains the last frame of the batch.
+     * While a thread fills the batch: number of the piece that was current when the thread
+     * began. */
     uint64_t piece;
     size_t begin; /* mapped file: offset of the first frame */
     unsigned who; /* number of the worker that parses the frames */

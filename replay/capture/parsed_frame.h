@@ -47,7 +47,8 @@ struct frame_batch {
      * SPLIT_ALONE if all other threads wait. NULL: there is only one part. */
     const uint8_t *part;
     unsigned cnt;
-    uint32_t last; /* with split_reader: number of the last frame of the window */
+    uint32_t last; /* with split_reader: number of the last frame of the window of frames from
+                    * which the batch comes */
     const struct frame_counts *counts; /* with parallel_reader: counts of this batch */
 };
 

@@ -117,8 +117,8 @@ bool pcap_parser_copy_ifaces(struct pcap_parser *to, const struct pcap_parser *f
 /* ---- reading pcap ------------------------------------------------------------------------------
  */
 
-/* Converts the fraction of a time stamp to ns. If the invalid fraction is 1 s or more, drops its
- * whole seconds. */
+/* Converts the fraction of a time stamp to ns. A fraction of 1 s or more is invalid; then only the
+ * part below 1 s is used. */
 static uint64_t fraction_ns(const struct pcap_parser *cap, uint32_t fraction)
 {
     uint64_t ns = fraction * cap->unit_ns;

@@ -65,7 +65,8 @@ bool pcap_parser_knows(const uint8_t head[8]);
  * state of its decompressor, or NULL. Returns 0, or -1 and an error. */
 int pcap_parser_open(struct pcap_parser *cap, FILE *file, const struct decompress *decompress,
                      struct error *error);
-void pcap_parser_close(struct pcap_parser *cap); /* Frees the parser. A zeroed parser is allowed. */
+void pcap_parser_close(struct pcap_parser *cap); /* Frees the parser, which may be
+                                                  * zero-initialised. */
 
 /* Allocates a copy of the interfaces for `to`, which is a copy of `from` in all other members.
  * Returns false if out of memory. */

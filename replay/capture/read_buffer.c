@@ -185,7 +185,7 @@ static void end_read_ahead(struct read_buffer *c)
     /* 0 prevents all threads from claiming another piece. */
     claimed = atomic_exchange(&ahead->claimed, 0);
     for (; next < claimed; next++)
-        /* Waits until the pieces claimed before are read. */
+        /* Waits until the threads have read the pieces that they had already claimed. */
         wait_for_piece(piece_of(ahead, next), next);
     ahead->on = false;
 }

@@ -81,8 +81,8 @@ struct read_ahead {
 
 struct read_buffer {
     FILE *file; /* input stream, owned by the caller */
-    /* Decompressor that writes to `file`; NULL if the file is not compressed, so that a short read
-     * means its end. */
+    /* Decompressor whose output is `file`. NULL: the file is not compressed, so a read that returns
+     * too few bytes has reached the end of the file. */
     const struct decompress *decompress;
     struct chunk ring[READ_BUFFER_RING];
     unsigned at;
@@ -95,7 +95,8 @@ struct read_buffer {
     bool no_memory;
 };
 
-/* Initializes the buffer. read_buffer_close() frees it; it also accepts a zeroed buffer. */
+/* Initializes the buffer. read_buffer_close() frees it, and also accepts a zero-initialised
+ * buffer. */
 void read_buffer_open(struct read_buffer *buf, FILE *file, const struct decompress *decompress);
 void read_buffer_close(struct read_buffer *buf);
 
@@ -114,8 +115,8 @@ uint64_t read_buffer_piece(const struct read_buffer *buf);
 void read_buffer_release(struct read_buffer *buf, uint64_t oldest);
 
 /* read_buffer_may_read_ahead() returns whether thread `who` may read a piece ahead.
- * read_buffer_read_ahead() reads it and returns true. read_buffer_read_ahead() returns false if
- * another thread read the piece before or no buffer is free. */
+ * read_buffer_read_ahead() reads this piece and returns true. It returns false if another thread
+ * has already read the piece, or if no buffer is free. */
 bool read_buffer_may_read_ahead(const struct read_buffer *buf, unsigned who);
 bool read_buffer_read_ahead(struct read_buffer *buf, unsigned who);
 
@@ -159,8 +160,8 @@ static inline void read_buffer_take(struct read_buffer *buf, size_t len)
     buf->off += len;
 }
 
-/* Keeps the bytes valid that read_buffer_peek() returned last, until this function was called for
- * bytes of READ_BUFFER_KEEP later pieces. */
+/* Keeps the bytes that read_buffer_peek() returned last valid. They become invalid when this
+ * function has been called for bytes of READ_BUFFER_KEEP later pieces. */
 static inline void read_buffer_keep(struct read_buffer *buf)
 {
     buf->kept = true;

@@ -45,7 +45,7 @@ struct split {
     _Alignas(64) atomic_uint_least64_t looked; /* number of windows passed to consumer->look() */
     atomic_bool stopped;                       /* split_read() ends before window number `looked` */
     uint32_t judged; /* number of the last frame in the latest window passed to look() */
-    size_t begin;    /* file offset of the first record in this window */
+    size_t begin;    /* file offset of the first record of the latest window passed to look() */
     struct split_thread *thread;
     pthread_mutex_t start; /* held until all threads exist */
     bool cancelled;        /* a thread could not be started, so none does any work */
@@ -204,8 +204,9 @@ static void look_at_window(struct split *split, uint64_t n)
         atomic_store(&split->stopped, true);
         return;
     }
-    /* All threads have judged the window before the previous one. The previous window itself may
-     * already be replaced by the next one, so its offset was stored. */
+    /* All threads have judged window n - 2, so the pages before window n - 1 can be unmapped. The
+     * offset of window n - 1 was stored in split->begin, because a thread may already have
+     * overwritten its struct split_window. */
     if (n > 0)
         reader_unmap_before(split->reader, split->begin);
     split->begin = first->begin;

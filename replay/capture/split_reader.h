@@ -64,10 +64,10 @@ unsigned split_choose_parts(const struct capture_reader *reader, unsigned parts,
 
 /*
  * Reads the capture, for which reader_map_lazily() was called, with one thread for each part.
- * Returns 0 at the end of the file, or 1 if the split ended before: parallel_read() then continues
- * with the first packet that was not judged. Returns -1 and an error if out of memory, or if the
- * file is malformed; all frames before the malformed one were then judged. Sets *last, except if it
- * returns 1.
+ * Returns 0 at the end of the file. Returns 1 if a packet ended the split; parallel_read() then
+ * continues with the first packet that was not judged. Returns -1 and an error if out of memory, or
+ * if the file is malformed; all frames before the malformed one were then judged. Sets *last,
+ * except if it returns 1.
  */
 int split_read(struct capture_reader *reader, const struct split_consumer *consumer,
                struct split_end *last, struct error *error);

@@ -460,7 +460,7 @@ static bool check_with(struct check_worker *worker, size_t at, unsigned threads)
     return one.interrupted;
 }
 
-/* Writes the results of all checked captures up to the first one, in the order of the captures,
+/* Writes the results of checked captures in the order of the captures. Stops at the first capture
  * that is not checked yet. */
 static void write_finished(struct check_pool *pool)
 {

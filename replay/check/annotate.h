@@ -30,8 +30,8 @@ struct annotator {
  * valid until annotate_free(). Truncates an existing file, so call this function only after you
  * opened the capture successfully. Returns 0, or -1 and an error. */
 int annotate_init(struct annotator *annotate, const char *path, struct error *error);
-void annotate_free(struct annotator *annotate); /* Frees the annotator. A zeroed annotator is
-                                                 * allowed. */
+void annotate_free(struct annotator *annotate); /* Frees the annotator, which may be
+                                                 * zero-initialised. */
 
 /* Adds a finding that was reported while frame `frame` was checked. */
 void annotate_add(struct annotator *annotate, const struct roce_finding *finding, uint32_t frame);

@@ -21,12 +21,13 @@ struct baseline;
 
 enum { BASELINE_OLD, BASELINE_NEW, BASELINE_CNT };
 
-/* Returns an empty comparison, or NULL if out of memory. A rate that is lower or a latency that is
- * higher by `percent` makes a connection slower. */
+/* Returns an empty comparison, or NULL if out of memory. A connection counts as slower if its rate
+ * is lower by at least `percent`, or its latency higher by at least `percent`. */
 struct baseline *baseline_new(double percent);
 void baseline_del(struct baseline *baseline); /* Frees the comparison. `baseline` may be NULL. */
 
-/* Returns the watch that records BASELINE_OLD or BASELINE_NEW. */
+/* Returns the callbacks (struct check_watch) that record the connections of a capture. `capture` is
+ * BASELINE_OLD or BASELINE_NEW. */
 struct check_watch baseline_watch(struct baseline *baseline, unsigned capture);
 
 /* Compares the captures. `name` are their names. Returns 0, or -1 and an error if out of memory or

@@ -85,8 +85,8 @@ struct check_report {
 };
 
 void check_report_init(struct check_report *report, uint32_t conn_max, bool keep_findings);
-void check_report_free(struct check_report *report); /* Frees the report. A zeroed report is
-                                                      * allowed. */
+void check_report_free(struct check_report *report); /* Frees the report, which may be
+                                                      * zero-initialised. */
 
 /* Adds a connection that has ended. */
 void check_report_add(struct check_report *report, const struct roce_conn_summary *sum);

@@ -21,8 +21,8 @@ struct history_event {
     uint32_t flags; /* enum roce_analysis of the last packet of the event */
     uint32_t msn, rkey, dma_len, payload;
     uint64_t time, last_time, va;
-    /* Retransmissions: shortest and longest time since the previous transmission, ns. RNR NAKs: the
-     * waits that the NAKs demand, ns. */
+    /* Shortest and longest wait in the event, ns. Retransmissions: time since the previous
+     * transmission. RNR NAKs: wait that the NAK demands. */
     uint64_t wait_min, wait_max;
     uint8_t opcode, syndrome, side;
     uint8_t cause; /* enum roce_cause of the retransmission */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Connection pairs: finds the connections of two captures of the same work. QP numbers and the
- * order of the connections differ from run to run, so they are no evidence. Used by baseline.c.
+ * Connection pairs: finds which connections of two captures of the same traffic correspond. QP
+ * numbers and the order of the connections differ from run to run, so they are no evidence. Used by
+ * baseline.c.
  *
- * The first of these conditions that applies pairs two connections; of several candidates, the one
- * with the lowest number:
+ * Two connections are a pair if one of these conditions holds. The conditions are applied in this
+ * order. Of several candidates, the one with the lowest number is chosen:
  *
  *   1. same service, same addresses, same number of messages and bytes
  *   2. same service, same addresses
@@ -27,9 +28,9 @@ struct conn_key {
 /* Sets the service and the addresses of a key. */
 void conn_key_init(struct conn_key *key, const struct roce_conn_summary *sum);
 
-/* Pairs connections of two captures, which are in the order of their numbers. For each connection
- * of the new capture, sets `partner` to the index of its partner in the old capture, or to
- * CONN_PAIRS_NONE. Returns 0, or -1 if out of memory. */
+/* Pairs the connections of two captures. `old` and `new` are sorted by connection number. For each
+ * connection of `new`, sets `partner` to the index of its partner in `old`, or to CONN_PAIRS_NONE.
+ * Returns 0, or -1 if out of memory. */
 int conn_pairs_find(const struct conn_key *old, uint32_t old_cnt, const struct conn_key *new,
                     uint32_t new_cnt, uint32_t *partner);
 

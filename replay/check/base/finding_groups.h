@@ -44,8 +44,8 @@ struct finding_groups {
 
 /* Initializes the groups. `keep`: keep every finding, not only the first frames of each group. */
 void finding_groups_init(struct finding_groups *groups, bool keep);
-void finding_groups_free(struct finding_groups *groups); /* Frees the groups. Zeroed groups are
-                                                          * allowed. */
+void finding_groups_free(struct finding_groups *groups); /* Frees the groups, which may be
+                                                          * zero-initialised. */
 
 void finding_groups_add(struct finding_groups *groups, const struct roce_finding *finding);
 

@@ -25,8 +25,9 @@ uint64_t lockstep_ns(const struct roce_conn_summary *sum, unsigned side)
     if (sum->facts.svc != ROCE_SVC_RC || messages < MESSAGES_MIN || s->max_reads_in_flight > 1 ||
         ns * 2 < check_conn_duration_ns(sum) || ns > check_conn_duration_ns(sum))
         return 0;
-    if (s->max_psns_in_flight > 1 && writes) /* messages of several packets: checks that never more
-                                              * bytes were in flight than an average message has */
+    if (s->max_psns_in_flight > 1 && writes) /* messages of several packets: checks that the
+                                              * bytes in flight never exceeded the average
+                                              * message length */
         return s->oper[ROCE_OPER_READ].messages == 0 && s->max_bytes_in_flight * writes <= bytes
                    ? ns
                    : 0;

@@ -25,16 +25,18 @@ struct path path_of(const struct two_points *points, const struct roce_conn_summ
 /* Returns whether the path lost or damaged a packet. */
 bool path_loses(const struct path *path);
 
-/* Returns whether the delay between the points explains a wait of `wait` ns: the delay is at least
- * half of the wait, and at least 100 µs. */
+/* Returns whether the delay between the two capture points explains a wait of `wait` ns: the delay
+ * is at least half of the wait, and at least 100 µs. */
 bool path_delays(const struct path *path, uint64_t wait);
 
-/* If the last request of the requester, in frame `frame` of capture a, passed both points, appends
- * this fact: the request was not lost between them. Otherwise appends the text of path_text(). */
+/* Frame `frame` of capture a contains the last request of the requester. If both captures have this
+ * request, appends that it was not lost between the two capture points. Otherwise appends the text
+ * of path_text(). */
 void path_last_text(struct strbuf *t, const struct path *path, uint32_t frame);
 
-/* Appends what happened between the points, and where to search. `slow`: the delay of the path
- * explains the waits of a requester. */
+/* Appends how many packets were lost or damaged between the two capture points, and a hint which
+ * faults of this part of the path to look for. If `slow` is true, the delay of the path explains
+ * the waits of a requester; then also appends the delay. */
 void path_text(struct strbuf *t, const struct path *path, bool slow);
 
 #endif

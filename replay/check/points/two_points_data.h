@@ -37,7 +37,7 @@ struct point_addrs {
     uint8_t src[16], dst[16];
 };
 
-/* The packets of one direction to one QP. */
+/* Key of a flow, which is the packets of one direction to one QP. */
 struct point_flow_key {
     struct point_addrs addrs;
     uint32_t dest_qp;
@@ -119,9 +119,8 @@ struct two_points {
     int64_t *ns; /* array with one time difference for each packet of capture a, ns */
 };
 
-/* Returns whether packet `p` of capture `which` counts: a copy in one capture counts only if the
- * other capture has the packet and does not mark it as a copy, because it is then a
- * retransmission. */
+/* Returns whether packet `p` of capture `which` is counted. A packet marked as a copy is counted
+ * only if the other capture has the packet without this mark: it is then a retransmission. */
 static inline bool two_points_counts(const struct two_points *all, unsigned which,
                                      const struct point_packet *p)
 {

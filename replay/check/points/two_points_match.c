@@ -67,8 +67,9 @@ static uint64_t misfit(const struct two_points *all, const struct point_packet *
     return (uint64_t)off + (delay < -all->spread - 1 ? BEFORE_SENT : 0);
 }
 
-/* Matches the packets of two groups that are all equal. Each packet of the smaller group is matched
- * with a packet of the other group, in capture order, for which misfit() is small. */
+/* Matches two groups of equal packets, one group from each capture. Each packet of the smaller
+ * group is matched with a packet of the other group, in capture order, for which misfit() is
+ * small. */
 static void match_repeated(struct two_points *all, struct point_packet **a, uint32_t a_cnt,
                            struct point_packet **b, uint32_t b_cnt)
 {

@@ -30,7 +30,8 @@ void drill_result_free(struct drill_result *result)
 
 /* ---- running the steps ----------------------------------------------------------------------- */
 
-/* Adds an id to a list of ids, which are separated by blanks, unless the list has it. */
+/* Adds an id to a list of ids, which are separated by blanks. Does nothing if the list already
+ * contains the id. */
 static void add_id(char *list, size_t cap, const char *id)
 {
     size_t len = strlen(list);
@@ -114,8 +115,9 @@ static bool take_alternative(struct drill_engine *e, const struct script_step *s
     return true;
 }
 
-/* Returns the earliest start of the time window of an alternative that begins after the window of
- * the step's main event has ended, ns. Returns 0 if there is no such alternative. */
+/* Considers only the alternatives whose time window begins after the window of the step's main
+ * event has ended. Returns the earliest start of these windows, ns, or 0 if there is no such
+ * alternative. */
 static uint64_t later_window(const struct drill_engine *e, const struct script_step *step)
 {
     const struct script_event *main = &e->script->event[step->first];
@@ -283,9 +285,9 @@ static bool check_value(struct drill_engine *e, const struct script_event *event
     }
 }
 
-/* Returns the alternative of a failed action that the device's behaviour matched, or NULL. An
- * alternative to a verb is the opposite result of the verb, so the failure of the action is
- * enough. */
+/* Returns an alternative of a failed action that the behaviour of the device matches, or NULL. The
+ * alternative of a verb expects the opposite result of the verb, so it always matches after the
+ * verb's line has failed. */
 static const struct script_event *met_alternative(struct drill_engine *e,
                                                   const struct script_step *step)
 {

@@ -10,7 +10,7 @@
 #include "util/strbuf.h"
 
 #define SLACK_NS  4000000u   /* least tolerance of a lower time bound in real time, ns */
-#define ABSENT_NS 250000000u /* real time, ns: the most that match_none_end() adds to a wait */
+#define ABSENT_NS 250000000u /* real time: maximum that match_none_end() adds to a window, ns */
 
 uint64_t match_time_after(uint64_t base, uint64_t delta)
 {

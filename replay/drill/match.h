@@ -47,7 +47,7 @@ struct drill_engine {
     uint64_t later;    /* real time: the window of another alternative of the step begins at this
                         * time, ns after `base`; 0: there is none */
     bool alternatives; /* the current step has alternatives */
-    uint64_t stalled;  /* total time in which the device did not run, at the time `base`, ns */
+    uint64_t stalled;  /* total time in which the device had not run until the time `base`, ns */
     uint64_t late;     /* real time: sum of the delays of the drill's packets and verbs, ns */
     unsigned timers;
     bool gone; /* the connection to the device ended */

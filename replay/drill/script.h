@@ -362,7 +362,7 @@ struct script {
     size_t step_cnt, step_cap;
 };
 
-/* Frees everything that the script owns. Accepts a script of zeros. */
+/* Frees everything that the script owns. Accepts a zero-initialised script. */
 void script_free(struct script *script);
 
 /* Returns the number of combinations of all variants, at least 1. */

@@ -3,7 +3,7 @@
  * Device CM: the communication manager (CM) of the in-process device, and the program that uses
  * it. The program has one listener and one CM exchange.
  *
- *   1. device_cm_open() on a device with a GSI QP. A struct device_cm of zeros is not open.
+ *   1. device_cm_open() on a device with a GSI QP. A zero-initialised struct device_cm is not open.
  *   2. device_cm_run() after each input and at the time of device_cm_deadline().
  *   3. device_cm_close() before the device is freed.
  */

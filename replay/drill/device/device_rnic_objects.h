@@ -46,8 +46,8 @@ struct drill_device {
         struct rnic_ah *ah;
         uint8_t *block; /* memory of an MR, between two guards */
         uint64_t len;
-        uint32_t key, number; /* R_Key, and QPN or SRQ number; kept after the object is destroyed,
-                               * for drills that still use them */
+        uint32_t key, number; /* `key`: R_Key. `number`: QPN or SRQ number. Both are kept after
+                               * the object is destroyed, for drills that still use them */
     } at[SCRIPT_OBJECTS_MAX];
     uint8_t *recv_block;
     uint64_t recv_len, recv_used;

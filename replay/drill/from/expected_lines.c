@@ -79,8 +79,8 @@ static void print_peer_place(const struct script *script, uint64_t va, uint32_t 
     fprintf(out, " va 0x%" PRIx64 " rkey 0x%x", va, rkey);
 }
 
-/* Prints, as contents of a request's payload, the offset in region L (the local memory) of the
- * message that the request sends. */
+/* Prints from where a request takes its payload: the offset of its message in region L (the local
+ * memory). */
 static void print_sent_bytes(const struct expected_lines *lines, unsigned qp,
                              const struct roce_pkt *pkt, FILE *out)
 {

@@ -125,9 +125,10 @@ static void find_lost(struct cm_replay_dev *dev)
             for (size_t k = i; k < j; k++)
                 if (!is_ours(dev, k) && answers_request(kind_of(dev, k), kind))
                     dev->lost[k] = 1;
-        /* An end that sends a DREQ has not received a DREQ of the peer before. So a DREQ of the
-         * peer that was captured earlier was lost, or crossed our DREQ. The two DREQs also crossed
-         * if our DREP to the peer's DREQ overtook our DREQ in the network. */
+        /* An end that sends a DREQ has not yet received a DREQ from the peer. So a DREQ of the peer
+         * that was captured earlier was lost, or crossed our DREQ in the network. They also crossed
+         * if our DREP to the peer's DREQ was captured before our DREQ because it overtook our
+         * DREQ. */
         if (kind != ROCE_CM_DREQ || i > 0)
             continue;
         for (size_t k = 0; k < j; k++)
@@ -294,7 +295,8 @@ static bool is_explained(const struct cm_replay_dev *dev, enum roce_cm kind)
     }
 }
 
-/* Calls the function of our CM that sends *msg, at the point where the recorded program did so. */
+/* Calls the function of our CM that sends *msg, at the point of the capture where the recorded
+ * program sent this message. */
 static void act_as_program(struct cm_replay_dev *dev, const struct roce_cm_msg *msg)
 {
     size_t len;

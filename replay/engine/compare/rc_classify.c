@@ -32,8 +32,8 @@ static uint32_t request_of(const struct response_cmp *cmp, uint32_t event)
     return e ? s->event[e->event].pkt : EVENT_NONE;
 }
 
-/* Returns whether packets of any connection to this responder were not captured, lost, damaged or
- * possibly late. */
+/* Returns whether a packet of any connection to this responder is missing in the capture, was lost
+ * or damaged, or possibly arrived late. */
 static bool host_lacks(const struct response_cmp *cmp)
 {
     for (size_t i = 0; i < cmp->session->dir_cnt; i++) {

@@ -463,8 +463,8 @@ static int compare_response(struct response_cmp *cmp, uint32_t event)
 }
 
 /* Counts the responses that only our RNIC sent. An ACK of our RNIC counts as not captured only if
- * no recorded response acknowledges the last request that demands a response. All its other ACKs
- * are a different coalescing. */
+ * no recorded response acknowledges the last request that demands a response. Its other ACKs only
+ * show that our RNIC coalesces ACKs differently. */
 static void count_ours(struct response_cmp *cmp)
 {
     bool unanswered = cmp->ack_due > cmp->recorded_acked;

@@ -35,8 +35,8 @@ struct response_cmp {
     int64_t ack_due;        /* highest relative PSN of a request that the responder must answer: it
                              * has AckReq, or is a READ or an atomic */
     int64_t high;           /* highest relative PSN requested so far */
-    bool repeats;           /* a request was captured whose PSN is not after all earlier requested
-                             * PSNs */
+    bool repeats;           /* a captured request had a PSN that was not higher than all earlier
+                             * ones */
     int64_t recorded_acked; /* highest relative PSN that matching recorded responses acknowledge */
     uint32_t high_msn;      /* highest MSN of the recorded responses so far */
     int64_t rnr;            /* relative PSN of the latest recorded RNR NAK */

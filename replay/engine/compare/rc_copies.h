@@ -17,8 +17,8 @@ bool copies_allow_ack_msn(const struct response_cmp *cmp, uint32_t event);
 
 /* Returns whether the captured packets allow the MSN of a READ response or Atomic ACK to one of
  * several copies. Three conditions must hold. The MSN counts the message of the request, and at
- * most the messages sent before. Other responses do not contradict the MSN. No more responses than
- * copies were captured. */
+ * most the messages sent before the response. Other responses do not contradict the MSN. No more
+ * responses than copies were captured. */
 bool copies_allow_data_msn(const struct response_cmp *cmp, uint32_t event);
 
 /* Returns whether the MSN of a response may be higher than `least`, because the responder executed

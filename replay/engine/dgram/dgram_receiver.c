@@ -223,8 +223,8 @@ static void compare_bytes(const struct dgram_receiver *r, const struct roce_pkt 
 
 /* ---- One frame ------------------------------------------------------------------------------- */
 
-/* Copy of the memory that our RNIC must not change when it drops a packet: the place of the next
- * bytes of the current message, or of the first bytes of the packet. */
+/* Copy of the memory that must not change if our RNIC drops the packet: the memory to which an
+ * accepted packet would be written. */
 struct guard {
     const uint8_t *at; /* NULL if the packet has no destination in memory */
     uint32_t len;

@@ -103,8 +103,8 @@ static const char *requester_dev_open(struct requester_dev *dev)
 
 /* ---- Output of our RNIC ---------------------------------------------------------------------- */
 
-/* Returns the event of the recorded request at PSN `rel` if it has the payload of `pkt`, otherwise
- * EVENT_NONE. Comparing the bytes is faster than computing their hash. */
+/* Returns the index into setup->event of the recorded request at PSN `rel` if it has the payload of
+ * `pkt`, otherwise EVENT_NONE. Comparing the bytes is faster than computing their hash. */
 static uint32_t find_payload(const struct inferred_setup *setup, int64_t rel,
                              const struct roce_pkt *pkt)
 {

@@ -5,9 +5,9 @@
  * order. Keeps the packets and completions of the RNICs for the comparison.
  *
  * Virtual time is capture time, with one exception: a timer of our RNIC fires only when the
- * recorded requester retransmits and our RNIC has not yet done so. Therefore the timeouts of the
- * recorded requester do not matter. `rocedrill check` reports whether a requester waited long
- * enough.
+ * recorded requester retransmits a request that our RNIC has not retransmitted yet. Therefore the
+ * timeouts of the recorded requester do not matter. `rocedrill check` reports whether a requester
+ * waited long enough.
  */
 #ifndef REPLAY_ENGINE_PLAY_RC_REQUESTER_H
 #define REPLAY_ENGINE_PLAY_RC_REQUESTER_H
@@ -39,7 +39,7 @@ struct tx_request {
     uint8_t opcode;
     bool se;
     bool ackreq;
-    bool retransmit; /* our RNIC sent the PSN before */
+    bool retransmit; /* our RNIC had already sent this PSN */
     bool matched;    /* the packet is paired with a recorded request */
 };
 

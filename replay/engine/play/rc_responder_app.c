@@ -147,7 +147,7 @@ int rc_responder_app_store_byte(void *ctx, const struct shadow_region *region, u
 
 /* Stores those bytes of the READ at `event` that the responses to READ request `from` show. One of
  * the two READs is a copy of the other, or requests the last part of the other. Adds to *seen the
- * number of bytes that no response showed before. Returns 0, or -1 if out of memory. */
+ * number of bytes that no earlier response showed. Returns 0, or -1 if out of memory. */
 static int observe_answers(struct shadow_memory *memory, struct shadow_region *region,
                            const struct inferred_setup *s, uint32_t event, uint32_t from,
                            const struct roce_reth *reth, const struct shadow_reader *reader,

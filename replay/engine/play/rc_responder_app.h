@@ -28,8 +28,8 @@ int rc_responder_app_set_key(struct rc_responder_dev *dev, struct shadow_region 
                              bool valid);
 
 /* Stores in memory the bytes that the recorded responses to the READ or atomic with event index
- * `event` show. `fresh` is true if our RNIC has not executed the request before. Returns 0, or -1
- * if out of memory. */
+ * `event` show. `fresh` is true if our RNIC has not executed the request yet. Returns 0, or -1 if
+ * out of memory. */
 int rc_responder_app_set_memory(struct rc_responder_dev *dev, uint32_t dir_idx, uint32_t event,
                                 bool fresh);
 

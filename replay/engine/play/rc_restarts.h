@@ -13,9 +13,9 @@
  * first event that requests the PSN. `marked` is scratch memory. */
 void classify_retransmissions(struct requester_run *run, uint32_t *first, uint32_t *marked);
 
-/* Returns whether the recorded requester began a message without a credit, as far as the captured
- * responses show (R134, R135). The requester then had not yet received the response that limits the
- * credits, although it was captured before. */
+/* Returns whether the recorded requester began a message for which the captured responses gave it
+ * no credit (R134, R135). When it began the message, it had not yet received the response that
+ * limits the credits, although this response had already passed the capture point. */
 bool exceeds_credits(const struct requester_run *run);
 
 #endif

@@ -311,9 +311,9 @@ static bool expects_other(const struct inferred_setup *s, uint32_t event)
 }
 
 /* Returns whether the recorded response is an RNR NAK for a READ, or for a request after a READ
- * without a complete response. In the second case, one of three conditions must hold. The request
- * was acknowledged before. The MSN shows that the responder expects another request. An RNR NAK
- * refused the READ before. */
+ * without a complete response. In the second case, one of three conditions must hold. An earlier
+ * response acknowledged the request. The MSN shows that the responder expects another request. An
+ * earlier RNR NAK refused the READ. */
 static bool rnr_nak_for_read(const struct response_case *c)
 {
     const struct inferred_setup *s = &c->dir->setup;
@@ -397,9 +397,9 @@ static bool flush_icrc(const struct roce_pkt *pkt)
 
 /* ---- Quirks of UC messages ------------------------------------------------------------------- */
 
-/* Returns whether the peer's QP loses a message because a packet was lost before. After a loss, the
- * peer still compares opcodes with that of the last packet before the loss, unless it discards a
- * receive WQE. */
+/* Returns whether the peer's QP loses a message because a packet of an earlier message was lost.
+ * After a loss, the peer still compares opcodes with that of the last packet before the loss,
+ * unless it discards a receive WQE. */
 static bool loses_after_loss(const struct delivery_case *c)
 {
     return c->write ? c->later : c->next;

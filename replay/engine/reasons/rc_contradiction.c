@@ -275,8 +275,8 @@ static bool changes_original(const struct response_case *c)
     return false;
 }
 
-/* Returns whether a READ response has a byte, or an Atomic ACK a value, that the memory never had:
- * a request of the same connection wrote there before, and no captured request wrote this value. */
+/* Returns whether a READ response or Atomic ACK returns data that the memory never contained: a
+ * request of the same connection wrote there before, and no captured request wrote this data. */
 static bool reads_unwritten(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);

@@ -26,7 +26,7 @@ struct execution {
     const struct inferred_setup *s;
     const uint8_t *mark;
     bool rxe;
-    bool ordered;    /* the responses are in the order sent */
+    bool ordered;    /* the responses were captured in the order in which the responder sent them */
     size_t executed; /* number of executed requests, the index into setup.req of the request that
                       * the responder expects */
     bool naked;      /* the responder sent a sequence NAK for the expected request */
@@ -164,11 +164,11 @@ static bool is_copied(const struct execution *x, uint32_t event)
     return false;
 }
 
-/* Returns the number of READ requests that are already answered completely at response `event`, of
- * those that begin at a PSN of READ `e` before the PSN of `event`. A responder sends the responses
- * to one request in PSN order (R105), so each response that ends the READ completes one earlier
- * request. Requests that begin at the PSN of `event` or later account for some of these responses
- * and are subtracted. */
+/* Considers the READ requests that begin inside READ `e`, at a PSN before that of response `event`.
+ * Returns how many of them the responder had answered completely before `event`. A responder sends
+ * the responses to one request in PSN order (R105), so each response that ends the READ completes
+ * one earlier request. Requests that begin at the PSN of `event` or later account for some of these
+ * responses and are subtracted. */
 static uint32_t reads_over(struct execution *x, uint32_t event, const struct request_pkt *e)
 {
     const struct inferred_setup *s = x->s;

@@ -175,7 +175,7 @@ static bool naks_lost(const struct response_case *c)
 }
 
 /* Returns whether the response has data for a PSN that our RNIC has not reached, and no request for
- * that data was captured before. */
+ * that data was captured before the response. */
 static bool answers_unseen(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -241,8 +241,8 @@ static bool answers_late_copy(const struct response_case *c, int64_t rel)
 
 /* Returns whether an ACK has the PSN of data that the requester never received, because the data
  * was lost before the capture point. The requester retransmits the READ or atomic, or the ACK may
- * answer a late copy of the request before. The responder sent the ACK to announce credits
- * (9.7.7.2). */
+ * answer a late copy of the request with the previous PSN. The responder sent the ACK to announce
+ * credits (9.7.7.2). */
 static bool follows_lost_data(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);

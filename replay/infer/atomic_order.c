@@ -65,8 +65,7 @@ void atomic_order_free(struct atomic_order *o)
     memset(o, 0, sizeof(*o));
 }
 
-/* ---- an event
- * ------------------------------------------------------------------------------------
+/* ---- applying a write --------------------------------------------------------------------------
  */
 
 /* Copies the bytes of a WRITE that overlap a memory word into that word. */

@@ -30,8 +30,8 @@ struct group {
                                    * first use that was found */
     uint32_t first;               /* index into trace.pkt of the first packet that the requester
                                    * sent */
-    uint32_t req_flow, resp_flow; /* flows of the group's requests and responses; KEYMAP_NONE
-                                   * until a packet of the flow was found */
+    uint32_t req_flow, resp_flow; /* flow of the group's requests, and flow of its responses;
+                                   * KEYMAP_NONE until a packet of the flow was found */
     bool requests;                /* the group has an undamaged request */
     bool begins;                  /* the group has an undamaged request that begins a message */
     uint32_t dir;                 /* index into connections.dir, or GROUP_NONE */
@@ -297,8 +297,9 @@ static void pair_group(struct finder *f, uint32_t g, uint32_t flow)
     }
 }
 
-/* Pairs groups of requests that have no responses with a single response to an unknown QP. The
- * response must fit no other requests, and other packets must show the QP of the requester. */
+/* A response with a wrong destination QP is the only packet of its flow. Pairs such a flow with the
+ * only group of requests that the response may answer, if the group has no responses yet and other
+ * packets show the QPN of its requester. */
 static void pair_lone_responses(struct finder *f)
 {
     unsigned lones = 0;

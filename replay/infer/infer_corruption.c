@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-/* Returns whether a READ requests only the last part of the previous READ (R112), and no request
- * captured before has the first PSN of that part. Stores the RETH of the READ in *before. */
+/* Returns whether `event` is a READ that requests only the last part of the previous READ (R112).
+ * *before is the RETH of the previous READ. If `event` is a READ, stores its RETH in *before. */
 static bool asks_for_tail(const struct inferred_setup *s, uint32_t event, struct roce_reth *before)
 {
     struct roce_reth last = *before, now;

@@ -204,9 +204,9 @@ static bool find_rnr(struct inferred_setup *s)
     return ok;
 }
 
-/* Returns the event of the next retransmission after response `answer`, or EVENT_NONE. `high` is
- * the highest PSN requested before the response. A request is a retransmission if its PSN does not
- * exceed the highest PSN requested before it. */
+/* Returns the index into s->event of the next retransmission after response `answer`, or
+ * EVENT_NONE. `high` is the highest PSN requested before the response. A request is a
+ * retransmission if its PSN does not exceed the highest PSN requested before it. */
 static uint32_t goes_back(const struct inferred_setup *s, uint32_t answer, int64_t high)
 {
     for (uint32_t i = answer + 1; i < s->event_cnt && i - answer < LOST_WINDOW; i++) {
@@ -250,7 +250,8 @@ static bool went_back(const struct inferred_setup *s, uint32_t nak)
     return true;
 }
 
-/* Returns the event of the first copy of request `rel` after an event, or EVENT_NONE. */
+/* Returns the index into s->event of the first copy of request `rel` after event `event`, or
+ * EVENT_NONE. */
 static uint32_t copy_after(const struct inferred_setup *s, uint32_t event, int64_t rel)
 {
     for (uint32_t i = event + 1; i < s->event_cnt && i - event < LOST_WINDOW; i++)

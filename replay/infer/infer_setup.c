@@ -27,7 +27,7 @@
  * one response shows it: that response probably counts too few messages. */
 #define MSN_WRAP 0x10000u
 
-/* Number of the path MTUs: 256 to 4096 bytes. */
+/* Number of values of the path MTU: 256, 512, 1024, 2048 and 4096 bytes. */
 #define MTU_CNT 5
 
 /* Maximum number of different MSN bases for which the number of responses is counted. */

@@ -50,9 +50,9 @@ static int add_request_packet(struct work_requests *w, const struct request_copy
     return 1;
 }
 
-/* Returns the first event before which the requester may have sent the request of `event`. A
- * response captured just before the request may have crossed it between capture point and
- * requester. */
+/* The requester may have sent the request of `event` before it received responses that were
+ * captured just before the request. Returns the first of these events, or `event` if there is
+ * none. */
 static uint32_t race_start(const struct inferred_setup *s, uint32_t event)
 {
     uint64_t time = event_time(s, event);

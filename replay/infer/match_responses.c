@@ -51,9 +51,10 @@ static void links_free(struct links *l)
     keymap_free(&l->claims);
 }
 
-/* Returns the event of the READ request (of `e`) that a response answers. Prefers the latest copy
- * of the READ that contains the PSN and precedes the response by at least the shortest response
- * time. Otherwise returns the latest copy with the PSN, or EVENT_NONE. */
+/* Returns the index into s->event of the READ request that a response answers. `e` is the entry of
+ * the READ in s->req. Prefers the latest copy of the READ that contains the PSN and precedes the
+ * response by at least the shortest response time. Otherwise returns the latest copy with the PSN,
+ * or EVENT_NONE. */
 static uint32_t asked_by(const struct inferred_setup *s, const struct links *l,
                          const struct request_pkt *e, uint32_t answer)
 {

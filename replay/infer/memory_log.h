@@ -26,7 +26,7 @@ struct logged_store {
                             * request was captured */
 };
 
-/* All bytes stored during a replay. A zeroed log is empty. */
+/* All bytes stored during a replay. A zero-initialised log is empty. */
 struct memory_log {
     struct logged_store *store; /* in the order in which the bytes were stored */
     size_t cnt, cap;

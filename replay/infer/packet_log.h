@@ -104,10 +104,10 @@ struct inferred_setup {
                             * -1; 1 if both differences occur */
     uint32_t max_recv;     /* bytes of the longest receive WQE needed */
     /* Attributes of the QPs of our requester and responder. */
-    uint32_t rq_psn, sq_psn;               /* first PSN that our responder expects; first PSN
-                                            * that our requester sends */
-    uint8_t resources, rd_atomic;          /* limits of READs and atomics in flight: of the
-                                            * responder, and of the requester */
+    uint32_t rq_psn, sq_psn;               /* `rq_psn`: first PSN that our responder expects.
+                                            * `sq_psn`: first PSN that our requester sends */
+    uint8_t resources, rd_atomic;          /* limits of READs and atomics in flight: `resources`
+                                            * of the responder, `rd_atomic` of the requester */
     uint8_t timeout, retry_cnt, rnr_retry; /* attributes of the requester, in the codes of
                                             * ibv_modify_qp() */
     struct inferred_timers timers;         /* range of timeouts and retry counts that the packets

@@ -12,19 +12,20 @@
 #define WINDOW 512u /* at least BEFORE + AFTER */
 
 /* Maximum number of requests before, and after, the unexplained packet that are examined as the
- * first one of a new use. */
+ * first request after a QP reuse. */
 #define STARTS_MAX 24u
 
-/* Two uses are assumed only if they explain the packets with a cost that is lower by at least this
- * than the cost of one use. */
+/* A second use of the QPs is assumed only if it lowers the cost of the packets (supposed_use_add())
+ * by at least this value. */
 #define GAIN_MIN (2 * USE_ODD)
 
-/* Time before a new use, ns, within which requests may still be on their way, and number of packets
- * of the connection that are searched for them. */
+/* Requests of the previous use may still be on their way to the responder if they were captured at
+ * most ON_WAY_NS (ns) before the new use. At most ON_WAY_MAX packets of the connection are searched
+ * for them. */
 #define ON_WAY_NS  UINT64_C(1000000000)
 #define ON_WAY_MAX 4096u
 
-/* Maximum number of packets by which the network reorders the first responses of a use. */
+/* Maximum number of packets by which the network reorders the first responses after a QP reuse. */
 #define RESET_NEAR 64u
 
 /* Limit of the packets that are added to supposed uses: PER_PACKET for each packet of the trace,
@@ -90,8 +91,8 @@ static unsigned add_packet(struct search *s, struct supposed_use *use, uint32_t 
     return cost < 0 ? 0 : (unsigned)cost;
 }
 
-/* Returns the cost of the packets from `from` to before `to`, if a use begins at `from`. Stops when
- * the cost exceeds `max`. */
+/* Returns the cost of the packets from `from` to before `to` on the assumption that a new use of
+ * the QPs begins at `from`. Stops when the cost exceeds `max`. */
 static unsigned cost_of_start(struct search *s, uint32_t from, uint32_t to, unsigned max)
 {
     struct supposed_use use;

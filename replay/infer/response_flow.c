@@ -28,8 +28,8 @@ static uint32_t only_flow(const struct trace *trace, uint32_t hosts)
     return found == KEYMAP_NONE && lones == 1 ? lone : found;
 }
 
-/* Returns whether response `p` may answer request `q`: the request was captured before, has the PSN
- * of the response, and draws responses of this kind. */
+/* Returns whether response `p` may answer request `q`: the request was captured before the
+ * response, has the same PSN, and draws responses of this kind. */
 static bool may_answer(const struct trace_packet *p, const struct trace_packet *q)
 {
     const struct roce_opcode *asked = roce_opcode(q->opcode);

@@ -78,7 +78,8 @@ struct shadow_reader {
     /* Returns 1 if other READs suggest that the responder's program changed the byte at `va` from
      * `written`, -1 if other READs contradict such a change, else 0. NULL for an atomic. */
     int (*suggests_store)(void *explains_ctx, uint64_t va, uint8_t written);
-    bool unseen_only; /* store only bytes that no response showed and no request wrote before */
+    bool unseen_only; /* store only bytes that no earlier response showed and no earlier request
+                       * wrote */
     /* Called for each byte that shadow_observe() stores; may be NULL. Returns -1 if out of memory.
      */
     int (*store)(void *ctx, const struct shadow_region *region, uint64_t va, uint8_t byte,
@@ -192,9 +193,9 @@ struct shadow_view {
 };
 
 /* Returns whether the memory never had these bytes after a write of the same direction: whichever
- * write changed the word last, it stored other bytes. Returns false if the direction did not write
- * to the word before, or if a write of unknown bytes or an atomic without a captured response
- * changes the word. */
+ * write changed the word last, it stored other bytes. Returns false if no earlier request of the
+ * direction wrote to the word, or if a write of unknown bytes or an atomic without a captured
+ * response changes the word. */
 bool shadow_never_had(struct shadow_memory *memory, const struct shadow_view *view);
 
 /* Returns whether a remote write set the byte at `va`. The region must cover the byte. */

@@ -258,10 +258,10 @@ static bool is_other_kind(const struct supposed_use *use, const struct roce_opco
                : false;
 }
 
-/* Returns whether a response has a lower MSN than an earlier one that the responder certainly sent
- * before. The response to a duplicate READ or atomic may have the MSN of the first execution. `e`
- * is the request with the PSN of the response, or NULL: if the earlier response was captured before
- * the request, the responder sent it before. */
+/* Returns whether a response has a lower MSN than an earlier response that the responder certainly
+ * sent first. The response to a duplicate READ or atomic may have the MSN of the first execution.
+ * `e` is the request with the PSN of the response, or NULL. If the earlier response was captured
+ * before this request, the responder certainly sent it first. */
 static bool counts_back(const struct supposed_use *use, const struct use_side *side,
                         const struct trace_packet *p, const struct use_request *e)
 {

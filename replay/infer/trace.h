@@ -123,7 +123,7 @@ int trace_fix_icrc(struct trace *trace, uint32_t pkt);
 /* Returns the index in trace.pkt of the packet of a frame, or UINT32_MAX if the trace has none. */
 uint32_t trace_packet_of(const struct trace *trace, uint32_t frame);
 
-/* Parses a packet again. Cannot fail: trace_read() parsed the packet before. */
+/* Parses a packet again. Always succeeds, because trace_read() has already parsed the packet. */
 void trace_parse(const struct trace_packet *packet, struct roce_pkt *out);
 
 /* Returns the RETH of a packet; all members are 0 if the packet has no RETH, or if the capture
@@ -147,9 +147,9 @@ bool trace_is_copy(const struct trace_packet *earlier, const struct trace_packet
 bool trace_sent_before(const struct trace *trace, const struct trace_packet *a,
                        const struct trace_packet *b);
 
-/* Returns whether the sender sent two packets of one flow once, so that the later packet `b` is a
- * copy of `a` by the network or the capture. Their IPv4 identifications show this, even if one of
- * the two is damaged. */
+/* Returns whether packet `b` is a copy of packet `a` of the same flow, made by the network or the
+ * capture. Their IPv4 identifications show that the sender sent the packet once, even if one of the
+ * two is damaged. */
 bool trace_sent_once(const struct trace *trace, const struct trace_packet *a,
                      const struct trace_packet *b);
 

@@ -12,8 +12,8 @@
 /* Time to wait until the target's program connects to us, ns. */
 #define LISTEN_NS UINT64_C(30000000000)
 
-/* After this number of requests of one connection did not arrive in time, the replay no longer
- * waits for requests of this connection. */
+/* If this number of requests of one connection did not arrive in time, the replay no longer waits
+ * for requests of this connection. */
 #define MISSES_MAX 4u
 
 enum cm_peer_turn_kind { TURN_CM, TURN_EVENT, TURN_STEP };
@@ -37,8 +37,8 @@ struct cm_peer {
     size_t turn_cnt, turn_cap;
     bool connected; /* the target's program has connected to us */
     bool no_memory;
-    /* Previous event: `at`: live time at which it was played; `recorded`: its time in the capture,
-     * ns. */
+    /* Two times of the previous event, ns: `at` is the live time at which it was played, `recorded`
+     * its time in the capture. */
     uint64_t at, recorded;
 };
 

@@ -19,10 +19,10 @@
 #include "engine/play/rc_requester.h"
 #include "live/live.h"
 
-/* Plays the capture. Call rc_responder_play() (with the callbacks that live_script_watch()
- * returns), rc_requester_play() and live_open() before, and rc_compare_responses(),
- * rc_compare_requests() and live_compare() after. Returns 0, or -1 and an error. Call
- * cm_exchanges_free() in both cases. */
+/* Plays the capture. Before this call, call rc_responder_play() (with the callbacks that
+ * live_script_watch() returns), rc_requester_play() and live_open(). After it, call
+ * rc_compare_responses(), rc_compare_requests() and live_compare(). Returns 0, or -1 and an error.
+ * Call cm_exchanges_free() in both cases. */
 int cm_peer_play(struct live *live, struct rc_requester *requester, struct cm_exchanges *xs,
                  struct error *error);
 

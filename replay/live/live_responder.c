@@ -12,8 +12,8 @@
  * response of the same kind. */
 #define LOOK_BACK 512u
 
-/* After this number of responses of one connection did not arrive in time, the replay no longer
- * waits for responses of this connection. */
+/* If this number of responses of one connection did not arrive in time, the replay no longer waits
+ * for responses of this connection. */
 #define MISSES_MAX 4u
 
 /* Time to wait for unexpected packets after the last frame, ns. */
@@ -37,8 +37,8 @@ static int64_t psn_count(const struct inferred_setup *s, uint32_t event)
     return e && e->rel == s->event[event].rel ? e->cnt : 1;
 }
 
-/* Returns the event of the latest sent request that a response with PSN `rel` can answer. If there
- * is none, returns the event of the latest sent request. */
+/* Returns the index into setup.event of the latest sent request that a response with PSN `rel` can
+ * answer. If there is none, returns that of the latest sent request. */
 static uint32_t request_of_response(const struct live_run *lr, int64_t rel)
 {
     const struct inferred_setup *s = lr->rewrite.setup;

@@ -12,7 +12,7 @@
 #define TIME_BASE UINT64_C(1000000000)
 
 /* Time from the setup of a connection to the disconnect by a program, ns. It is so long that all
- * retransmissions of the setup end before. */
+ * retransmissions of the setup end before the disconnect. */
 #define USE_NS UINT64_C(1000000000000000)
 
 /* Opcode UD SEND Only: MADs are UD datagrams (R168, R221). */

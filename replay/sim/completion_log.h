@@ -16,7 +16,7 @@ struct sim_completion {
     uint64_t hash; /* hash of the data fetched or received, 0 if there is none */
 };
 
-/* Completions in order. A log of zeros is empty; the owner frees `entry`. */
+/* Completions in order. A zero-initialised log is empty. The owner frees `entry`. */
 struct completion_log {
     struct sim_completion *entry;
     size_t cnt, cap;

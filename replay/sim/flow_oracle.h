@@ -45,7 +45,8 @@ void flow_oracle_feed(struct flow_oracle *oracle, bool own, const uint8_t *data,
 void flow_oracle_distrust(struct flow_oracle *oracle);
 
 /* Adds the findings that rnic/flow reports at the end of the packets, and frees the state of
- * rnic/flow. May also be called for a zeroed oracle, or after flow_oracle_init() failed. */
+ * rnic/flow. May also be called for a zero-initialised oracle, or after flow_oracle_init()
+ * failed. */
 void flow_oracle_finish(struct flow_oracle *oracle);
 
 #endif

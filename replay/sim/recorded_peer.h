@@ -21,7 +21,7 @@ struct recorded_peer_frame {
     size_t order;
 };
 
-/* List of recorded frames. A struct of zeros sends no frames. */
+/* List of recorded frames. A zero-initialised list sends no frames. */
 struct recorded_peer {
     const struct inferred_setup *setup;
     struct recorded_peer_frame *frame; /* frames in the order of sending */

@@ -7,8 +7,7 @@
 #include "infer/infer_setup.h"
 #include "infer/request_table.h"
 
-/* Counts for each message how often the requester sent it, in the capture, while no receive WQE was
- * posted. */
+/* For each message, counts the captured transmissions for which no receive WQE was posted. */
 static void count_starved(struct responder_app *app)
 {
     const struct inferred_setup *s = app->setup;

@@ -8,7 +8,7 @@
  *      of the RNIC.
  *   3. sim_host_close() frees the RNIC. The results of the oracle stay readable.
  *
- * A struct of zeros is a closed host.
+ * A zero-initialised struct sim_host is a closed host.
  */
 #ifndef REPLAY_SIM_SIM_HOST_H
 #define REPLAY_SIM_SIM_HOST_H

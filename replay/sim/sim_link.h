@@ -10,7 +10,7 @@
  *   3. sim_link_take() returns the frame that arrives; the caller frees it with free().
  *   4. sim_link_free() frees the frames that never arrive.
  *
- * A struct of zeros is an empty link.
+ * A zero-initialised struct sim_link is an empty link.
  */
 #ifndef REPLAY_SIM_SIM_LINK_H
 #define REPLAY_SIM_SIM_LINK_H

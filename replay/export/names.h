@@ -25,7 +25,8 @@ const char *export_severity(enum roce_severity severity);
 extern const char *const export_flags[EXPORT_FLAGS];
 
 /* Returns the final number of a connection and the final index of its side `side`. Works also for a
- * side that sent no packets. Call it in check_watch.on_end(): the numbers are not final before. */
+ * side that sent no packets. The numbers are final only when check_watch.on_end() is called, so
+ * call this function there. */
 struct roce_flow_owner export_owner(const struct roce_flow *flow, uint32_t conn_index,
                                     unsigned side);
 

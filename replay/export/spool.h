@@ -26,7 +26,7 @@ struct spool {
 
 /* Creates the temporary file. Returns 0, or -1 and an error. */
 int spool_init(struct spool *spool, size_t row_size, struct error *error);
-void spool_free(struct spool *spool); /* Frees a spool. A zeroed spool is allowed. */
+void spool_free(struct spool *spool); /* Frees a spool. `spool` may be zero-initialised. */
 
 void spool_put(struct spool *spool, const void *row);
 void spool_rewind(struct spool *spool);

@@ -142,7 +142,7 @@ void metrics_print(FILE *out, struct monitor *monitor)
  */
 
 /* Waits until the client can be read from or written to. Returns false at the time limit `until`,
- * or if the program ends before. */
+ * or if the thread of the metrics must stop. */
 static bool client_is_ready(const struct metrics *metrics, int fd, short events, uint64_t until)
 {
     struct pollfd wanted[] = {{.fd = fd, .events = events},

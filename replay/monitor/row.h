@@ -7,7 +7,7 @@
 
 /* Counters of one QP pair. */
 struct monitor_counts {
-    /* Number of packets; number of payload bytes, without those of retransmissions. */
+    /* Number of packets, and of their payload bytes without retransmissions. */
     uint64_t packets, payload;
     uint64_t retransmitted; /* number of retransmitted requests and READ responses */
     uint64_t timeouts;      /* number of requests retransmitted after a timeout */

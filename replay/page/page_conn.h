@@ -12,7 +12,8 @@
  *   "title"     the two endpoints
  *   "trouble"   state of the connection as a number (enum headline_state); a larger one is worse
  *   "why"       text of the report: why the connection failed or got stuck; otherwise null
- *   "histogram" for each side and operation, and "rtt": bucket (hist.h), number of samples, ...
+ *   "histogram" for each side, latency histograms by operation, and the histogram "rtt". Each is an
+ *               array of bucket (hist.h), number of samples, bucket, number of samples, ...
  *
  * The caller frees the result. Returns NULL if out of memory.
  */

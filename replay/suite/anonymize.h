@@ -2,11 +2,11 @@
 /*
  * Anonymize: removes from frames everything that identifies their owner.
  *
- * Each address is replaced by another address, always the same one. MAC addresses become
+ * Replaces each address by another address, always the same one. MAC addresses become
  * 02:00:00:00:00:N. IPv4 addresses become 192.0.2.N, or, when these are used up, addresses in
  * 198.18.0.0/15. IPv6 addresses and GIDs become 2001:db8::N, or fe80::N if they are link-local.
- * GUIDs become 02:00..N. The same is done with addresses in messages of the connection manager.
- * Multicast groups and zero addresses stay.
+ * GUIDs become 02:00..N. Also replaces the addresses in CM messages. Does not change multicast
+ * groups and zero addresses.
  *
  * Payload, immediate data and private data are masked (payload_mask.h). ICRCs and IPv4 and UDP
  * checksums are updated: a correct one stays correct, and a wrong one stays wrong.

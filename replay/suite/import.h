@@ -26,7 +26,8 @@ struct import_options {
 /* Result of an import. */
 struct import_result {
     char name[128];
-    uint32_t frames, of;  /* number of frames written, and number of frames in the capture */
+    uint32_t frames, of;  /* number of frames written (`frames`), and number of frames in the
+                           * capture (`of`) */
     uint32_t unknown;     /* number of datagrams left out because their contents are unknown */
     uint32_t payloads;    /* number of packets whose payload was changed */
     uint32_t cut;         /* number of packets whose payload is cut and so not compared */

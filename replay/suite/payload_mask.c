@@ -51,8 +51,7 @@ static uint64_t sip_hash(const uint64_t key[2], const uint64_t *word, size_t cnt
     return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-/* ---- addresses that atomics used
- * ------------------------------------------------------------------------------------
+/* ---- addresses that atomics used ---------------------------------------------------------------
  */
 
 struct atomic_word {

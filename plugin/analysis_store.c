@@ -479,8 +479,9 @@ const struct roce_finding *roce_store_feed(const struct roce_flow_in *in)
         record.notes |= ROCE_NOTE_SRC_QP_UNKNOWN;
     if (count_lost() != lost)
         record.notes |= ROCE_NOTE_LIMIT;
-    /* Small values make the record shorter: store the differences from other members.
-     * roce_store_get() restores the original values. */
+    /* Small values make the record shorter: next_psn is stored as the distance from the packet's
+     * own PSN, and va and rkey only in the first packet of a message. roce_store_get() restores the
+     * values. */
     if (r->flags & ROCE_AN_REQUEST)
         r->next_psn = ((r->next_psn - in->pkt->bth.psn) & ROCE_PSN_MASK) ^ 1;
     if (!(r->flags & ROCE_AN_MSG_START))
@@ -501,9 +502,9 @@ static int compare_done(const void *a, const void *b)
                                 : (x->start > y->start) - (x->start < y->start);
 }
 
-/* Sorts the operations by frame at the first call. They are not sorted before, because rnic/flow
- * reports the operations that complete at the end of a connection only when it ends the connection.
- */
+/* Sorts the operations by frame at the first call, not as they are reported. rnic/flow reports the
+ * operations that are complete at the end of a connection late, and with the earlier frame number
+ * of the connection's last frame. */
 const struct roce_flow_done *roce_store_done(uint32_t frame, uint32_t *cnt)
 {
     uint32_t low = 0, high = store.done_cnt;

@@ -9,7 +9,8 @@
 
 #include "analysis_store.h"
 
-/* maximum number of later records that are searched for the place of an out-of-order packet */
+/* maximum number of records in the list of followed records that are compared to find the place of
+ * an out-of-order packet */
 #define REORDER_MAX 4096
 #define IS_RESPONSE 0x80000000u
 /* In follow_record_t.seq, the 7 bits above the PSN are roce_flow_result.qp_use: the number of the

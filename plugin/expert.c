@@ -104,7 +104,8 @@ void roce_expert_register(int proto)
     proto_register_subtree_array(subtrees, array_length(subtrees));
 }
 
-/* Adds a tree item without expert info, for a defect that is normal and can be in every frame. */
+/* Adds a tree item without expert info, for truncation, padding or a frame check sequence. They are
+ * no faults and can be in every frame. */
 static void add_plain_item(int field, tvbuff_t *tvb, proto_tree *tree)
 {
     if (proto_field_is_referenced(tree, field))

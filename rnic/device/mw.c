@@ -128,7 +128,7 @@ static bool bind_allowed(const struct rnic_qp *qp, const struct rnic_mw *mw,
                        * permit (A19) */
     return bind->addr >= mr->grant.iova && bind->addr - mr->grant.iova <= mr->grant.len &&
            (bind->len <= mr->grant.len - (bind->addr - mr->grant.iova) ||
-            RNIC_FAULT(BIND_RANGE)); /* C10-75 */
+            RNIC_FAULT(BIND_RANGE)); /* the range must be inside the region (C10-75) */
 }
 
 bool rnic_mw_do_bind(struct rnic_qp *qp, const struct rnic_mw_bind *bind)

@@ -383,8 +383,8 @@ enum rnic_steer_kind {
 enum rnic_steer_header {
     RNIC_STEER_ETH,  /* MAC addresses and Ethernet type; the type after a VLAN tag, if any */
     RNIC_STEER_VLAN, /* tag control information of a VLAN tag, 2 bytes */
-    RNIC_STEER_IP4,  /* the first 20 bytes */
-    RNIC_STEER_IP6,  /* 40 bytes */
+    RNIC_STEER_IP4,  /* IPv4 header without options, 20 bytes */
+    RNIC_STEER_IP6,  /* IPv6 header, 40 bytes */
     RNIC_STEER_TCP,  /* source and destination port */
     RNIC_STEER_UDP,  /* source and destination port */
     RNIC_STEER_HEADERS,

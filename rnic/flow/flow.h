@@ -242,8 +242,8 @@ struct roce_flow_result {
     uint32_t dup_ack_num, dup_ack_frame; /* number of earlier ACKs equal to this one (PSN, MSN,
                                           * syndrome), and frame of the first of these ACKs */
 
-    /* State after this packet of one requester: the sender of a request, or the receiver of a
-     * response. */
+    /* State of one requester after this packet. For a request, the requester is the sender; for a
+     * response, it is the receiver. */
     uint32_t psns_in_flight, requests_in_flight, reads_in_flight;
     uint64_t bytes_in_flight;
     uint32_t read_bytes_in_flight; /* bytes requested by READs that are missing in the responses
@@ -385,7 +385,7 @@ struct roce_flow_totals {
     uint64_t known[ROCE_SEV_CNT];  /* numbers of findings that are known deviations of the profile
                                     * (known_deviations.def), by severity */
     uint64_t errors_unknown;       /* ERROR findings that are not known deviations */
-    uint64_t rules[ROCE_RULE_CNT]; /* findings by rule */
+    uint64_t rules[ROCE_RULE_CNT]; /* number of findings of each rule */
     size_t mem_now, mem_peak;      /* bytes allocated now, and highest number of bytes */
     bool mem_limited;              /* after roce_flow_finish(): the memory limit may have changed
                                     * the results */

@@ -205,8 +205,8 @@ static void fill_hole(struct roce_ctx *ctx, uint32_t at, const struct roce_sent_
     roce_sent_link_message(req, prev, e);
     if (at == 0 && !req->base_sure && roce_diff(e->psn, req->base) < 0)
         ctx->sender->counts.first_psn = req->base =
-            e->psn; /* the current packet has a lower PSN than the first captured packet, which was
-                     * captured before it */
+            e->psn; /* the capture has the first packets in the wrong order: the current packet has
+                     * a lower PSN than the first captured one */
     if (prev && !may_follow(prev, e))
         roce_reuse_on_mismatch(ctx);
     if (prev)
@@ -483,13 +483,13 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
         (!req->una_known || roce_diff(now->psn, req->una) >= 0))
         roce_cold(ctx->flow, ctx->sender)->missing_read_psns += now->psn_cnt - 1;
     if (now->psn_cnt > 1)
-        now->flags |= ROCE_SENT_RESTARTED; /* the request may be the second part of a READ that was
-                                            * restarted, and whose request was not captured */
+        now->flags |= ROCE_SENT_RESTARTED; /* the request may be the second part of a restarted READ
+                                            * whose first request was not captured */
     fill_hole(ctx, at, now);
 }
 
-/* Returns whether the PSN gap before the current UC packet is the first loss in the message before
- * it. Returns false if that message already lacks a packet. */
+/* Returns whether the PSN gap before the current UC packet is the first gap that damages the latest
+ * message of the window. Returns false if that message already lacks a packet. */
 static bool loses_another_message(const struct roce_ctx *ctx)
 {
     const struct roce_sent_packet *prev = roce_window_tail(&ctx->sender->req.win);

@@ -513,7 +513,8 @@ static void on_read_resp(struct roce_ctx *ctx, struct roce_req *req)
     if (roce_pkt_has(ctx->pkt, ROCE_HDR_AETH))
         roce_check_msn(ctx, req);
     ack_to(ctx, req, e->psn);
-    note_late_after_nak(ctx, req, (psn + 1) & ROCE_PSN_MASK); /* the responder executes the READ */
+    /* A READ response shows that all packets up to the READ arrived. */
+    note_late_after_nak(ctx, req, (psn + 1) & ROCE_PSN_MASK);
     if (e->resp_high == 0 && is_before_join(ctx, e))
         e->resp_next = e->resp_high = k, e->resp_seen = k << ROCE_RESP_SEEN_BITS;
     step = roce_read_stream_step(ctx, req, e);

@@ -318,7 +318,7 @@ static uint16_t udp_checksum(const struct roce_pkt *pkt, const uint8_t *frame, s
     roce_pkt_addr(pkt, src, dst);
     sum = roce_checksum_add(ROCE_IPPROTO_UDP + pkt->udp.len, src, 16);
     sum = roce_checksum_add(sum, dst, 16);
-    sum = roce_checksum_add(sum, udp, ROCE_UDP_CSUM); /* all but the checksum */
+    sum = roce_checksum_add(sum, udp, ROCE_UDP_CSUM); /* the UDP header without its checksum */
     sum = roce_checksum_add(sum, udp + ROCE_UDP_LEN, len - ROCE_UDP_LEN);
     return sum == 0xFFFF ? 0xFFFF : (uint16_t)~sum;
 }

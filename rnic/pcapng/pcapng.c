@@ -130,8 +130,7 @@ int pcapng_read_packet(struct pcapng_packet *out, bool big, const uint8_t *block
     if (len < head)
         return error_set(error, "a packet block of %u bytes is too short", len);
     if (type == PCAPNG_SIMPLE_PACKET) { /* this block has no captured length: the packet fills the
-                                         * rest of it, but is not longer than its length on the
-                                         * wire */
+                                         * rest of the block, up to its length on the wire */
         out->wire_len = pcapng_u32(big, block + 8);
         out->cap_len = out->wire_len < room ? out->wire_len : room;
         return 0;

@@ -206,8 +206,8 @@ static void pause_for(double seconds)
     nanosleep(&time, NULL);
 }
 
-/* Begins the next output of --watch: clears a terminal; in a file, prints an empty line before
- * it. */
+/* Begins the next output of --watch: clears a terminal; in a file, separates the outputs by an
+ * empty line. */
 static void begin_again(void)
 {
     if (isatty(STDOUT_FILENO))

@@ -397,7 +397,8 @@ static int notify_id(const struct uc_call *call)
     int result =
         in->event == IBV_EVENT_COMM_EST ? rnic_cm_comm_est(id->cm, rnic_live_now()) : RNIC_OK;
     uc_deliver_cm_events(id->port);
-    return result == RNIC_ERR_EXISTS ? -EISCONN : to_errno(result); /* as core/cm.c cm_establish */
+    /* -EISCONN as in Linux (core/cm.c, cm_establish) */
+    return result == RNIC_ERR_EXISTS ? -EISCONN : to_errno(result);
 }
 
 /* ---- table of commands ----------------------------------------------------------------------- */

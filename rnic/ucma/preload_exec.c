@@ -40,8 +40,8 @@ static int (*next_fexecve)(int, char *const[], char *const[]);
 
 /* Variables of the dynamic linker that rnic-run sets, with the value that rnic-run adds. */
 static struct linker_variable {
-    const char *name;   /* with the '=' */
-    char own[PATH_MAX]; /* empty: unknown */
+    const char *name;   /* name of the variable, with the '=' */
+    char own[PATH_MAX]; /* value that rnic-run adds; empty: unknown */
     bool first;         /* true: `own` precedes the values of the program; false: it follows them */
 } linker_variables[] = {{.name = "LD_PRELOAD="}, {.name = "LD_LIBRARY_PATH=", .first = true}};
 

@@ -113,7 +113,8 @@ int vctx_query_device_ex(struct ibv_context *context, const struct ibv_query_dev
                                             .ud_odp_caps = odp_ud}},
         .xrc_odp_caps = odp_rc,
         .max_dm_size = VERBS_DM_MAX,
-        .cq_mod_caps = {.max_cq_count = UINT16_MAX, .max_cq_period = UINT16_MAX}, /* period: us */
+        /* max_cq_period is in us */
+        .cq_mod_caps = {.max_cq_count = UINT16_MAX, .max_cq_period = UINT16_MAX},
     };
     fill_device_attr(context, &all.orig_attr);
     /* Capability flags for FLUSH and ATOMIC WRITE (A19), with the numbers of Linux 6.2:

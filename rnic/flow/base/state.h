@@ -91,7 +91,7 @@ struct roce_reuse_candidate {
     uint32_t in_flight;       /* number of the requester's messages that were outstanding at the
                                * event */
     uint32_t messages;        /* number of messages whose last packet was sent since the event */
-    uint32_t packets;         /* request packets from the event on */
+    uint32_t packets;         /* number of request packets from the event on */
     uint32_t same;            /* number of requests since the event that equal the earlier request
                                * with the same PSN */
     uint32_t different;       /* number of requests since the event that differ from the earlier
@@ -195,8 +195,8 @@ struct roce_rsp {
     uint32_t last_psn, last_msn; /* PSN and MSN of the latest response with an AETH */
     uint32_t last_icrc;
     uint32_t dup_num, dup_frame, last_frame;
-    /* MSN reference: a response with the MSN msn_ref_msn, at a time when the requester had sent
-     * msn_ref_cum messages in run msn_ref_run of its window. */
+    /* MSN reference: a response had the MSN msn_ref_msn when the requester had sent msn_ref_cum
+     * messages in run msn_ref_run of its window. A run has no PSN gap between its entries. */
     uint32_t msn_ref_cum, msn_ref_msn;
     uint32_t nak_psn, nak_frame, rnr_psn, rnr_frame;
     uint32_t rnr_at; /* PSN of the latest RNR NAK */
@@ -212,7 +212,8 @@ struct roce_rsp {
     uint64_t fatal_time;
 };
 
-#define ROCE_REACTIONS 20u /* up to half a second */
+/* number of elements of nak_reactions, for times up to half a second */
+#define ROCE_REACTIONS 20u
 /* number of malformed or damaged requests that are remembered, the most recent ones */
 #define ROCE_DROPPED_CNT 16u
 /* number of NAKs or datagrams kept to detect their copies, the most recent ones */
@@ -246,8 +247,8 @@ struct roce_watch_point {
                          * captured: at that time the responder had not accepted `psn` yet */
     uint32_t requests;  /* number of transmissions that a response with PSN `psn` may answer,
                          * counted since the go-back began */
-    uint32_t after;     /* number of the transmissions in `requests` from the retransmission of
-                         * `psn` on */
+    uint32_t after;     /* number of transmissions in `requests` since `psn` was retransmitted,
+                         * including this retransmission */
     uint32_t responses; /* number of responses with PSN `psn` since the go-back began */
     uint32_t groups;    /* number of groups of responses. A response begins a new group if at least
                          * half of the requester's wait has passed since the previous response */
@@ -281,7 +282,7 @@ struct roce_timeout_watch {
 };
 
 struct roce_watches {
-    uint8_t used; /* bit set of the elements of `of` in use */
+    uint8_t used; /* bit N: of[N] is in use */
     struct roce_timeout_watch of[ROCE_WATCHES];
 };
 
@@ -363,7 +364,8 @@ struct roce_cold_counters {
      * bad_time and bad_first are its time and frame. bad_tries is the number of its transmissions
      * with a wrong ICRC; bad_last_time and bad_last are time and frame of the last of them. */
     uint64_t bad_time, bad_last_time;
-    uint32_t migreq_frame; /* frame and time of the packet that set roce_endpoint.migreq_0 */
+    uint32_t migreq_frame; /* frame of the packet that set roce_endpoint.migreq_0; the next member
+                            * is its time */
     uint64_t migreq_time;
     uint32_t altered_frame; /* see roce_endpoint_summary.altered_frame */
     /* First READ response that was captured after the response to a later request: its time, frame
@@ -374,7 +376,8 @@ struct roce_cold_counters {
         uint32_t frame, psn, una, after;
     } late_read;
     uint32_t dropped_psn[ROCE_DROPPED_CNT]; /* PSNs of the latest requests that a receiver drops */
-    uint32_t dropped_cnt;                   /* number of such requests */
+    uint32_t dropped_cnt; /* number of requests stored in dropped_psn so far; the oldest ones are
+                           * overwritten */
     uint32_t bad_psn, bad_first, bad_last, bad_tries;
     struct roce_retx_summary retx[ROCE_CAUSE_CNT];
     struct roce_read_restarts read_restarts, read_gap_restarts;

@@ -207,7 +207,8 @@ static uint32_t since_answer(const struct roce_req *req, const struct roce_sent_
 }
 
 /* Returns whether the RNR NAK for `psn` refuses a request that needs no receive WQE, as a responder
- * with on-demand paging does. The MSN may already count such a READ (C9-148). */
+ * with on-demand paging does. If the request is a READ, the MSN of the NAK may already count it
+ * (C9-148). */
 static bool is_paged(struct roce_req *req, uint32_t psn)
 {
     const struct roce_sent_packet *e = roce_window_get(&req->win, psn);

@@ -124,8 +124,9 @@ static void end_unanswered(struct roce_ctx *ctx, struct roce_endpoint *side)
 #define DAMAGED_MIN 3u
 #define NAKS_MIN    3u
 
-/* lowest number of timeouts without a response after which a requester is stuck, if its go-backs
- * begin with different PSNs. A capture that ends during the recovery of a loss shows fewer. */
+/* lowest number of timeouts without a response after which a requester is assumed to be stuck, if
+ * its go-backs begin with different PSNs. A capture that ends during the recovery of a loss shows
+ * fewer. */
 #define ROUNDS_MIN 4u
 
 /* Records that the requester gave up because every transmission of one request had a wrong ICRC,

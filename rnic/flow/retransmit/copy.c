@@ -85,9 +85,8 @@ static bool is_behind_newer(const struct roce_ctx *ctx, const struct roce_sent_p
            roce_cold_of(ctx->sender)->copies * MANY < (uint64_t)packets - from;
 }
 
-/* Returns whether the requester lacks a response to `e`, as a captured later response shows, or the
- * request before the current one in PSN order was captured late. In both cases, the requester went
- * back. */
+/* Returns whether the requester went back for one of two reasons: a later response shows that it
+ * lacks a response to `e`, or the request before the current one in PSN order was captured late. */
 static bool is_missing(const struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
     uint32_t late = roce_cold_of(ctx->sender)->late_psn[0];
@@ -97,11 +96,12 @@ static bool is_missing(const struct roce_ctx *ctx, const struct roce_sent_packet
            (late && roce_diff(late, ctx->pkt->bth.psn) == 0);
 }
 
-/* Returns whether the current request belongs to a go-back after the latest transmission of `e`: a
- * NAK, an RNR NAK or a gap in the responses was captured in between, or the requester has not
- * obeyed the NAK for this PSN yet, or the go-back in progress has not reached this PSN. If packets
- * are captured twice, copies of packets sent before the go-back may follow its start. Then only the
- * next PSN of the go-back belongs to it. */
+/* Returns whether the current request belongs to a go-back that began after the latest transmission
+ * of `e`. One sign is enough: a NAK or RNR NAK was captured after `e`, the requester has not obeyed
+ * the NAK for this PSN yet, other requests were captured after `e`, a response is missing, or the
+ * go-back in progress has not passed this PSN. If packets are captured twice, copies of packets
+ * sent before the go-back may be captured after its start. Then the only signs are a NAK that the
+ * requester has not obeyed, and that this PSN is the next one of the go-back. */
 static bool is_in_go_back(const struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
     const struct roce_retransmission *retx = &ctx->sender->req.retx;

@@ -15,7 +15,8 @@
 /* Reports that the current packet is a copy of frame `of`, or of an unknown frame if `of` is 0. */
 void roce_report_copy(struct roce_ctx *ctx, uint32_t of);
 
-/* Records that the current request is a copy of one that was captured `ns` before. */
+/* Records that the current request is a copy of a packet that was captured `ns` nanoseconds
+ * earlier. */
 void roce_copy_time(struct roce_ctx *ctx, uint64_t ns);
 
 /* Returns whether the current request is a copy of the latest transmission of `e`, a request with

@@ -123,8 +123,8 @@ static void add_missing(struct roce_ctx *ctx, uint32_t from, uint32_t to, bool p
 }
 
 /* Counts a gap from `from` to the PSN before the current READ response, which answers READ `e`. If
- * `e` is part of a go-back and no response to an earlier READ follows, the retransmitted request of
- * the earlier READ was lost. */
+ * `e` is part of a go-back, the gap may contain an earlier READ of the go-back without any
+ * response. Then the retransmitted request of this READ was lost, and its PSNs are not counted. */
 static void note_gap(struct roce_ctx *ctx, struct roce_req *req, const struct roce_sent_packet *e,
                      uint32_t from)
 {

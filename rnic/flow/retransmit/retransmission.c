@@ -284,14 +284,14 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
         return ROCE_CAUSE_RNR_NAK;
     }
     /* The sequence NAK is the cause even if the go-back seems to start after the PSN of the NAK:
-     * the retransmissions before it were lost before the capture point. */
+     * its first retransmissions were lost before the capture point. */
     if (nak && (roce_since(rsp->nak_time, ctx->time) < slow || idle < slow ||
                 roce_diff(psn, rsp->nak_psn) >= 0)) {
         *trigger = rsp->nak_frame;
         return ROCE_CAUSE_SEQ_NAK;
     }
-    /* Captured ACKs cover `e`, but did not reach the requester in time. So its timer ran from the
-     * latest transmission of `e`. */
+    /* Captured ACKs cover `e`, but did not reach the requester in time. So the requester's timer
+     * ran from the latest transmission of `e`. */
     if (!missing && req->pending_cause == ROCE_CAUSE_NONE && roce_late_ack_covers(ctx, e, psn))
         idle = roce_since(e->time, ctx->time);
     if (idle >= (missing ? shown_timeout(ctx) : slow))
@@ -587,8 +587,8 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
     roce_reads_done_before(ctx, psn, e && e->psn != psn);
     cause = cause_of(ctx, e, psn, silence(ctx, e), &trigger);
     if (cause == ROCE_CAUSE_UNKNOWN && req->pending_cause != ROCE_CAUSE_NONE)
-        /* A response was missing when a later one arrived, which causes this go-back, even if the
-         * missing response was captured since. */
+        /* The requester received a later response while one was missing. This causes the go-back,
+         * even if the missing response was captured since. */
         cause = (enum roce_cause)req->pending_cause;
     req->pending_cause = ROCE_CAUSE_NONE;
     req->retx = (struct roce_retransmission){.cause = cause,

@@ -208,11 +208,10 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
 {
     struct roce_endpoint *side = ctx->sender, *one, *fits[SCAN_MAX];
     struct candidates proven = {0}, fit = {0}, counted = {0}, same_port = {0};
-    struct candidates port = {0}, near = {0}; /* Candidates of which no captured request fits the
-                                               * response. `port`: the source port matches the QPNs;
-                                               * `near`: the PSNs are near. */
-    unsigned scan = 0, mates = 0;             /* `mates`: number of candidates with the same source
-                                               * port */
+    /* Candidates whose captured requests do not fit the response. `port`: the source port matches
+     * the QPNs; `near`: the PSNs are near. */
+    struct candidates port = {0}, near = {0};
+    unsigned scan = 0, mates = 0; /* `mates`: number of candidates with the same source port */
     bool ports, alone, nak = roce_pkt_is_nak(ctx->pkt);
 
     for (struct roce_endpoint *cand = roce_pair_candidates(ctx->flow, side);
@@ -256,9 +255,8 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
     if (fit.cnt && !side->pair_ambiguous)
         note_ambiguous_pairs(side, fits, fit.cnt);
     if (port.cnt)
-        return; /* The UDP source port of a candidate is the one that its two QPNs give, so that
-                 * candidate is the requester, and no other may be chosen. Its request was not
-                 * captured. */
+        return; /* The UDP source port of a candidate follows from its two QPNs, so this candidate
+                 * is the requester, although its request was not captured: choose no other. */
     one = fit.cnt == 1         ? fit.side
           : counted.cnt == 1   ? counted.side
           : same_port.cnt == 1 ? same_port.side

@@ -117,8 +117,8 @@ static enum outcome outcome_at_end(const struct roce_ctx *ctx, const struct roce
     const struct roce_reuse_candidate *cand = side->reuse;
     const struct roce_rsp *rsp = &roce_peer(side)->rsp;
 
-    /* Without a response since the event, nothing is certain: the responses to a new use may come
-     * from another QP. */
+    /* Without a response since the candidate was opened, nothing is certain: the responses to a new
+     * use may come from another QP. */
     if (!ctx->conn->paired || !rsp->started ||
         ((cand->packets > 1 || side->req.reuse_kind == ROCE_REUSE_LATER_PSN) &&
          rsp->last_frame <= cand->frame))
@@ -218,8 +218,8 @@ void roce_reuse_on_low_msn(struct roce_ctx *ctx, struct roce_endpoint *side, uin
 
 /* ---- evidence for or against a reuse --------------------------------------------------------- */
 
-/* Returns whether the event was an older PSN or an unsolicited response. If the QP was not reused,
- * its next new request then has the PSN req->nxt. */
+/* Returns whether the candidate was opened for an older PSN or an unsolicited response. If the QP
+ * was not reused, its next new request then has the PSN req->nxt. */
 static bool is_older_psn_kind(const struct roce_req *req)
 {
     return req->reuse_kind == ROCE_REUSE_OLDER_PSN || req->reuse_kind == ROCE_REUSE_UNSOLICITED;
@@ -311,8 +311,8 @@ void roce_reuse_on_response(struct roce_ctx *ctx, struct roce_endpoint *side)
     bool kept = ctx->pkt->op->kind != ROCE_KIND_ACK && e && e->tries > 1;
 
     if (roce_diff(psn, cand->first) < -1 || roce_diff(psn, side->req.nxt) >= 0)
-        return; /* the response is for a request before the event, or for a request that was not
-                 * captured */
+        return; /* the response is for a request before the candidate was opened, or for a request
+                 * that was not captured */
     if (!is_older_psn_kind(&side->req) && !nak)
         least = all ? (int32_t)ends : 1;
     if (anew && msn > most)
@@ -333,8 +333,8 @@ void roce_reuse_on_response(struct roce_ctx *ctx, struct roce_endpoint *side)
         }
     } else if (is_older_psn_kind(&side->req) && cand->same == cand->packets &&
                cand->next == side->req.nxt && all)
-        resolve_candidate(ctx, side, SAME_USE); /* all requests since the event equal the earlier
-                                                 * ones and are answered */
+        resolve_candidate(ctx, side, SAME_USE); /* all requests since the candidate was opened equal
+                                                 * the earlier ones and are answered */
 }
 
 /* ---- start and restart of a requester -------------------------------------------------------- */

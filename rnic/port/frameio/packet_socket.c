@@ -91,8 +91,8 @@ int packet_socket_open(struct packet_socket *side, const char *name, size_t ring
     return 0;
 }
 
-/* Replaces the filter with setsockopt(), which loses no frames. pcap_setfilter() discards the
- * frames that wait in the socket. */
+/* Replaces the filter with setsockopt(), which loses no frames. pcap_setfilter() would discard the
+ * unread frames of the socket. */
 int packet_socket_attach(struct packet_socket *side, const char *expression)
 {
     struct bpf_program program;

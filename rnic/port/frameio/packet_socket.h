@@ -19,7 +19,8 @@ struct packet_socket {
                 * used until it is reopened */
     uint64_t
         reopen_at;    /* time of the next attempt to reopen a dead handle, ns; UINT64_MAX: never */
-    uint64_t spared;  /* earliest time to reopen this handle if reading fails, ns; 0: at once */
+    uint64_t spared;  /* time before which this handle is not reopened if reading fails, because it
+                       * is itself new, ns; 0: reopen at once */
     bool plain;       /* sendmmsg() fails on the descriptor, so frames are sent one by one */
     char *expression; /* filter expression; NULL: no filter was set yet */
     uint64_t dropped_before;

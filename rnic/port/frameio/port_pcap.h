@@ -38,7 +38,7 @@ int rnic_port_pcap_filter(struct rnic_port *port, const struct rnic_port_filter 
 
 /* Sets the list of this machine's interfaces. Frames for their MAC addresses are sent on the
  * loopback. If the MTU of the port's interface has grown, the port also opens its capture handles
- * again, for longer frames. Frames that wait in them are then lost. */
+ * again, for longer frames. Frames in the old handles that were not read yet are then lost. */
 void rnic_port_pcap_hosts(struct rnic_port *port, const struct rnic_iface *list, size_t cnt);
 
 /* Returns the libpcap filter expression for the loopback (`host`) or for the link. On the loopback

@@ -35,13 +35,14 @@
 #define ACK_NEXT_NS 12000u
 /* longest delay of an ACK, in batches; a batch is all frames that are received at once */
 #define ACK_TURNS_MAX 32u
-/* maximum time from the end of a wait to the next poll of a program that polls often enough, ns */
+/* If a program polls no later than this time (ns) after the end of a wait, it polls often enough to
+ * send delayed ACKs. */
 #define ACK_POLL_LATE_NS 50000u
 
 struct backoff {
     unsigned failures; /* number of consecutive waits that saved nothing; not counted beyond a
                         * maximum */
-    unsigned skip;     /* number of next waits to skip */
+    unsigned skip;     /* number of waits to skip from now on */
 };
 
 /* Returns whether a wait should be attempted now. If not, counts one skipped attempt. */
@@ -53,8 +54,8 @@ void backoff_reset(struct backoff *backoff);
 struct ack_policy {
     bool cheap_frames; /* a frame costs so little that delaying an ACK for the peer's next request
                         * saves nothing */
-    uint64_t until;    /* end of the current wait, ns; 0: no ACK waits */
-    unsigned turns;    /* number of batches of received requests whose ACKs wait */
+    uint64_t until;    /* end of the current wait, ns; 0: no ACK is delayed */
+    unsigned turns;    /* number of batches of received requests whose ACKs are delayed now */
     bool for_next;     /* true: the ACK waits for the peer's next request; false: for the program's
                         * answer */
     struct backoff poller;
@@ -72,7 +73,7 @@ void ack_policy_sent(struct ack_policy *policy, uint64_t now);
 /* Records that the program polls at `now`, and measures whether it polls often enough. */
 void ack_policy_polled(struct ack_policy *policy, uint64_t now);
 
-/* Returns the time until which ACKs may wait, or 0 if they must be sent at `now`. */
+/* Returns the time until which ACKs are delayed, or 0 if they must be sent at `now`. */
 uint64_t ack_policy_until(struct ack_policy *policy, uint64_t now);
 
 /* Ends the wait after all ACKs were sent. */

@@ -9,9 +9,9 @@
  * 4. A program that requests a completion event opens the gate at once. Such a program may poll
  *    until its CQ is empty and then block. Therefore the gate shuts again only after a much larger
  *    number of successive polls without work.
- * 5. A program may poll and then read its memory until a WRITE arrives (ib_write_lat). If frames
- *    waited while the gate was shut, the gate opens each time a poll finds a completion, for the
- *    next UNPOLLED_MAX times.
+ * 5. A program may poll and then read its memory until a WRITE arrives (ib_write_lat). While the
+ *    gate is shut, nothing receives the WRITE before the next nap ends. After this was seen once,
+ *    the gate opens each time a poll finds a completion, for the next UNPOLLED_MAX times.
  */
 #include <errno.h>
 #include <sched.h>
@@ -179,8 +179,8 @@ void rnic_live_leave_poll(struct rnic_live *live, bool waits)
     }
     if (!live->attached || gate->open)
         return;
-    /* If the device delays an ACK, the frame for which the program may wait has already arrived:
-     * the gate can stay shut. */
+    /* If the device delays an ACK, the frame that the program may be waiting for has already
+     * arrived: the gate can stay shut. */
     if (!waits && (gate->unpolled == 0 || live->ack_waits))
         return;
     if (!waits)

@@ -70,8 +70,9 @@ struct poll_gate {
     bool waits;     /* true: no received frame is in the port, so the poll thread may sleep until a
                      * descriptor of the port is ready */
     bool armed;     /* true: the program has requested an event since the gate was last shut */
-    unsigned unpolled; /* number of times that the gate still opens early, because frames had to
-                        * wait while the program did not poll */
+    /* Number of times that the gate still opens as soon as a poll finds a completion, because
+     * received frames stayed unread while the program did not poll. */
+    unsigned unpolled;
 };
 
 struct poll_thread {

@@ -191,7 +191,7 @@ static bool sleep_locked(struct rnic_live *live, uint64_t now)
         until = now + LIVE_NAP_MAX_NS;
     else if (now < thread->moved_at + DOZE_NS && until > now + DOZE_NS)
         until = now + DOZE_NS;
-    if (!live->gate.waits) /* frames already wait */
+    if (!live->gate.waits) /* the port has unread frames */
         until = now;
     if (open && thread->may_spin && thread->no_spin_until <= now)
         spin_until = thread->moved_at + thread->spin;

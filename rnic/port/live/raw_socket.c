@@ -75,7 +75,8 @@ static void restore_tag(struct received *frame, struct msghdr *msg)
     }
 }
 
-/* Reads one frame. Returns false if no frame waits, or if the program has closed the descriptor. */
+/* Reads one frame. Returns false if there is no unread frame, or if the program has closed the
+ * descriptor. */
 static bool read_frame(struct reader *reader, enum which which, int fd, struct received *frame)
 {
     union {

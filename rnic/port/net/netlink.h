@@ -39,8 +39,8 @@ int rnic_nl_ask_protocol(int protocol, struct rnic_nl_request *request, rnic_nl_
  * descriptor or a negative errno. */
 int rnic_nl_watch(void);
 
-/* Reads all waiting notifications. Returns 1 if there was a notification, or if the kernel lost
- * one; otherwise returns 0. */
+/* Reads all unread notifications. Returns 1 if there was a notification, or if the kernel lost one;
+ * otherwise returns 0. */
 int rnic_nl_drain(int fd);
 
 /*

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include "port/net/netlink.h"
 
-#define USERS_MAX 16u /* users whose names are counted */
+#define USERS_MAX 16u /* maximum number of users whose names are counted */
 
 int rnic_registry_address(struct sockaddr_un *addr, const char *iface, const char *name)
 {

@@ -27,8 +27,8 @@ struct shm_hello {
  * process. Returns a descriptor or a negative errno. */
 int shm_hello_listen(const char *iface, uint32_t block, bool first);
 
-/* Accepts a connection of a process of this user. Returns a descriptor, -EAGAIN if none waits, or
- * -EPERM for one of another user, which is closed. */
+/* Accepts a connection of a process of this user. Returns a descriptor, -EAGAIN if there is no new
+ * connection, or -EPERM for one of another user, which is closed. */
 int shm_hello_accept(int fd);
 
 /* Connects to the name of block `block` on `iface`. Returns a descriptor, or a negative errno:
@@ -45,7 +45,7 @@ int shm_hello_recv(int fd, struct shm_hello *hello, int *file);
 /* Sends a byte that makes the other end's socket readable. */
 void shm_hello_wake(int fd);
 
-/* Reads all waiting bytes. Returns false if the other end has closed the connection. */
+/* Reads all unread bytes. Returns false if the other end has closed the connection. */
 bool shm_hello_drain(int fd);
 
 /* Calls `fn` for the first block of each process of this user, on all interfaces. May call it more

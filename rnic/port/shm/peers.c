@@ -183,7 +183,8 @@ void shm_in_end(struct shm_peers *peers, struct shm_in *in)
     struct epoll_event event = {.events = 0};
 
     if (!in->ended && rnic_fd_is_tagged(in->fd))
-        /* a closed connection stays readable */
+        /* remove the socket: a closed connection stays readable, so the epoll set would report it
+         * forever */
         epoll_ctl(peers->epoll_fd, EPOLL_CTL_DEL, in->fd, &event);
     in->ended = true;
 }
@@ -233,7 +234,7 @@ static void accept_peers(struct shm_peers *peers, const struct shm_name *name)
         if (watch_socket(peers, fd, in) != 0 || !append_pointer(&peers->in, &peers->in_cnt, in))
             free_in(peers, in);
         else
-            greet_peer(peers, in); /* the hello has usually arrived */
+            greet_peer(peers, in); /* the hello has usually arrived together with the connection */
     }
 }
 

@@ -20,7 +20,7 @@
 #include "port/frameio/port.h"
 #include "port/net/iface.h"
 
-struct rnic_port_filter; /* frameio/port_pcap.h */
+struct rnic_port_filter; /* defined in frameio/port_pcap.h */
 
 struct rnic_port_shm_attr {
     uint32_t ring; /* size of each ring to another process, bytes: a power of two; 0: default */

@@ -2,7 +2,8 @@
 /*
  * Ring: frames from one writer to one reader through shared memory. Used by port/shm/peers.c.
  *
- * 1. shm_writer_init() and shm_reader_init() start at the two ends of zeroed memory.
+ * 1. shm_writer_init() and shm_reader_init() initialize the writer's and the reader's end of a ring
+ *    in zeroed memory.
  * 2. shm_write() appends frames; shm_writer_rings() reports whether the reader sleeps.
  * 3. shm_read() copies the next frame out of the ring.
  *
@@ -84,14 +85,15 @@ void shm_reader_init(struct shm_reader *reader, const struct shm_memory *memory)
  * if the ring is empty, or -EPROTO. */
 int shm_read(struct shm_reader *reader, uint8_t *buf, unsigned *flags);
 
-/* Returns whether a record waits. */
+/* Returns whether the ring has an unread record. */
 bool shm_reader_ready(const struct shm_reader *reader);
 
 /* Frees the room of the frames read, once the freed room is large enough. Returns whether the
  * writer waits for room and must be woken. To be called after a batch of shm_read(). */
 bool shm_reader_rings(struct shm_reader *reader);
 
-/* Stores whether the reader sleeps. Returns false if a record waits: the reader must not sleep. */
+/* Stores whether the reader sleeps. Returns false if the ring has an unread record: the reader must
+ * not sleep. */
 bool shm_reader_sleeps(struct shm_reader *reader, bool sleeps);
 
 #endif

@@ -20,8 +20,7 @@ struct rnic_cq {
     enum rnic_cq_armed armed;
     uint32_t event_cnt;     /* moderation: number of completions that raise a notification */
     rnic_time event_period; /* moderation: maximum delay of a notification, ns; 0: no moderation */
-    uint32_t held;          /* number of completions since the request, which the requested
-                             * notification will report */
+    uint32_t held;          /* number of completions since the user requested a notification */
     struct rnic_heap_node moderated; /* node in rnic.moderated while held > 0; key: time when the
                                       * delay ends, ns */
     struct rnic_wc *wc;

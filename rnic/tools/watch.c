@@ -26,8 +26,8 @@
 #define GIVE_BACK (1u << 20) /* bytes of a recording that are read before their space is freed */
 /* while more bytes than this are recorded but not yet judged, the programs wait */
 #define BACKLOG (256u << 20)
-/* maximum number of bytes of frames that wait in the merge because the latest mark (pcapng_merge.h)
- * of a stopped process is older than the frames */
+/* maximum number of bytes of frames that the merge holds back because the latest mark
+ * (pcapng_merge.h) of a stopped process is older than the frames */
 #define WAIT_MAX    (BACKLOG / 2)
 #define READ_BYTES  (256u * 1024)
 #define COMMENT_LEN 512u

@@ -19,7 +19,8 @@ enum rnic_sq_post rnic_raw_post(struct rnic_requester *req, const struct rnic_se
     enum rnic_sq_post posted = RNIC_SQ_INVALID;
 
     if (rnic_raw_accepts(req, wr))
-        posted = rnic_sq_post(&req->sq, wr, RNIC_MESSAGE_MAX); /* one position for each frame */
+        posted = rnic_sq_post(&req->sq, wr, RNIC_MESSAGE_MAX); /* a frame uses one position,
+                                                                * whatever its length */
     if (posted == RNIC_SQ_POSTED)
         rnic_requester_report_step(req, req->sq.tail - 1, RNIC_WR_STEP_POSTED);
     return posted;

@@ -264,7 +264,7 @@ void rnic_requester_expire(struct rnic_requester *req, uint64_t now)
     case RNIC_RETRY_RNR: break; /* no change: nxt was set when the RNR NAK arrived */
     case RNIC_RETRY_ACK:
         req->counters->local_ack_timeout_err++;
-        req->restarted = false; /* the response to the latest go-back was lost */
+        req->restarted = false; /* the latest go-back got no response, so another one is allowed */
         rnic_requester_retry(req);
         break;
     }

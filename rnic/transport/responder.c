@@ -189,7 +189,7 @@ enum rnic_resp_step rnic_resp_check_psn(struct rnic_responder *resp, const struc
         return resp->nak == RNIC_NAK_NONE || RNIC_FAULT(NAK_EACH) ? RNIC_RESP_NAK_PSN_SEQ
                                                                   : RNIC_RESP_DROP;
     }
-    resp->nak = RNIC_NAK_NONE; /* the expected PSN ends the NAK state (R068) */
+    resp->nak = RNIC_NAK_NONE; /* a request with the expected PSN ends the NAK state (R068) */
     return RNIC_RESP_CHECK_OP_SEQ;
 }
 

@@ -123,7 +123,7 @@ struct rnic_wc {
     enum rnic_wc_opcode opcode;
     unsigned flags;    /* bit set of enum rnic_wc_flags */
     uint32_t byte_len; /* message length, bytes; WRITE with immediate: length in its RETH (R202);
-                          datagram: payload + 40 (R172) */
+                        * datagram: payload + 40 (R172) */
     uint32_t imm;      /* immediate data; valid with RNIC_WC_WITH_IMM */
     uint32_t invalidated_key; /* key invalidated by the message; valid with RNIC_WC_WITH_INV */
     uint32_t qpn;

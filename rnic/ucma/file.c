@@ -294,7 +294,7 @@ ssize_t vcma_write(int fd, const void *buf, size_t len)
             rnic_unlock_uncancelable(&uc_lock, held);
             if (!later)
                 break;
-            result = -waiters_wait(&waiter); /* until an event or a signal arrives */
+            result = -waiters_wait(&waiter); /* waits until an event or a signal arrives */
         } while (result == 0);
         /* Another thread closed the descriptor during this call. In the kernel, the call keeps the
          * file open and waits forever; rping ends while one of its threads is in this call. So this

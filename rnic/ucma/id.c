@@ -104,7 +104,8 @@ void uc_id_del(struct uc_id *id)
             uc_id_del(event->child);
         free(event);
     }
-    if (!id->uid) /* the program does not know the id: it has not read the CONNECT_REQUEST yet */
+    if (!id->uid) /* the program has not accepted the connection, and its CONNECT_REQUEST may be
+                   * unread */
         uc_discard_request(id);
     while ((listener = id->listeners) != NULL) {
         id->listeners = listener->next;

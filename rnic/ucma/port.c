@@ -105,7 +105,8 @@ static void post_removal_events(const struct uc_port *port)
 {
     for (struct uc_id *id = uc_ids; id; id = id->next) {
         struct uc_event *posted = NULL;
-        if (id->port == port && id->uid) /* without a uid, the program does not know the id yet */
+        if (id->port == port && id->uid) /* without a uid, the program has not accepted the
+                                          * connection yet */
             posted = uc_event_new(id, UCMA_DEVICE_REMOVAL, 0);
         if (posted)
             uc_post(posted);

@@ -136,16 +136,16 @@ static void deliver_event(struct uc_port *port, const struct rnic_cm_event *even
         return;
     }
     struct uc_id *id = rnic_cm_id_user(event->id);
-    if (!id || !id->uid) /* without uid, the program does not know the id yet: drop the event, as
-                          * Linux does. A later accept of the id fails */
+    if (!id || !id->uid) /* without uid, the program has not accepted the connection yet: drop the
+                          * event, as Linux does. A later accept of the id fails */
         return;
     if (event->type == RNIC_CM_SIDR_RESPONSE) {
         deliver_sidr_rep(id, &event->msg.sidr_rep);
         return;
     }
     if (event->type == RNIC_CM_TIMEWAIT_EXIT && !id->disconnect_posted)
-        return; /* without an earlier DISCONNECTED event, a REJ ended the exchange: no event, as in
-                 * core/cma.c */
+        return; /* after a REJ, no DISCONNECTED event was posted, and the end of TIMEWAIT causes no
+                 * event either, as in core/cma.c */
     if (event->type == RNIC_CM_DISCONNECTED) {
         if (id->disconnect_posted)
             return;

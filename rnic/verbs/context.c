@@ -315,7 +315,8 @@ static void drop_context_objects(struct vctx *ctx)
             }
             if (m == 0)
                 vqp_drop(hca, slot.value);
-            rnic_map_del(maps[m], slot.key); /* another object may move into the slot */
+            rnic_map_del(maps[m], slot.key); /* do not increment `i`: another object may move into
+                                              * this slot */
         }
     }
 }

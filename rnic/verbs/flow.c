@@ -104,7 +104,7 @@ static int add_spec(struct rnic_steer_attr *attr, const void *bytes, unsigned si
     while (i < sizeof known / sizeof *known && known[i].type != spec.hdr.type)
         i++;
     if (i == sizeof known / sizeof *known)
-        return EOPNOTSUPP; /* tunnels, inner headers and actions */
+        return EOPNOTSUPP; /* specs of tunnels, inner headers and actions are not supported */
     if (size != known[i].size)
         return EINVAL;
     switch (known[i].type) {
@@ -133,7 +133,8 @@ static int convert(const struct ibv_flow_attr *from, struct rnic_steer_attr *to)
             uint16_t size;
         } hdr;
         memcpy(&hdr, at, sizeof hdr);
-        if (to->spec_cnt + 2 > RNIC_STEER_SPECS) /* an Ethernet spec may need two */
+        if (to->spec_cnt + 2 > RNIC_STEER_SPECS) /* an Ethernet spec may become two specs: Ethernet
+                                                  * and VLAN */
             return EINVAL;
         int result = add_spec(to, at, hdr.size);
         if (result != 0)

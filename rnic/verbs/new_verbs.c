@@ -119,7 +119,7 @@ struct ibv_mr *ibv_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *attr)
         mask &= ~(uint64_t)IBV_REG_MR_MASK_BUF;
     }
 #endif
-    if (mask & ~known) /* a DMA-buf, or a handle of ibv_alloc_dmah() */
+    if (mask & ~known) /* not supported: a DMA-buf, or a handle of ibv_alloc_dmah() */
         return refuse_object();
     if (!(mask & IBV_REG_MR_MASK_ADDR)) {
         errno = EINVAL;

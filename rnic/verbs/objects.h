@@ -260,7 +260,8 @@ struct vcq {
     }; /* must be first */
     struct rnic_cq *rnic;
     struct vhca *hca;
-    struct vpd *domain;                     /* parent domain that counts the CQ; else NULL */
+    struct vpd *domain;                     /* parent domain in whose `refs` the CQ is counted; else
+                                             * NULL */
     unsigned comp_reported, async_reported; /* number of events that the program received; under the
                                              * event queue's lock */
     uint64_t wc_flags;                      /* enum ibv_create_cq_wc_flags */
@@ -288,7 +289,7 @@ struct vqp {
     unsigned async_reported;
     struct rnic_pd *hidden_pd;  /* XRC_RECV: PD that the library created for the QP, because the
                                  * program supplies none; else NULL */
-    struct vpd *domain;         /* parent domain that counts the QP; else NULL */
+    struct vpd *domain;         /* parent domain in whose `refs` the QP is counted; else NULL */
     struct wr_builder *builder; /* work request builder; NULL without
                                  * IBV_QP_INIT_ATTR_SEND_OPS_FLAGS */
 };
@@ -315,7 +316,7 @@ struct vsrq {
         char room[sizeof(struct ibv_srq) + VERBS_ROOM];
     }; /* must be first */
     struct rnic_srq *rnic;
-    struct vpd *domain; /* parent domain that counts the SRQ; else NULL */
+    struct vpd *domain; /* parent domain in whose `refs` the SRQ is counted; else NULL */
     struct vhca *hca;
     unsigned async_reported;
 };

@@ -42,9 +42,9 @@ static bool is_alike(const struct roce_ctx *ctx, uint64_t ns, uint64_t usual)
     return apart <= usual / 8 + ctx->flow->grain;
 }
 
-/* Returns the time from a packet to its copy if nearly all copies of the sender's requests, or else
- * of its peer's, came after about the same time, ns. Then the packets pass two capture points one
- * after the other. Otherwise returns 0. */
+/* Returns the usual time from a packet to its copy, ns: nearly all copies of the sender's requests,
+ * or else of its peer's requests, came after about this time. Then the packets pass two capture
+ * points one after the other. Returns 0 if the copies came after different times. */
 static uint64_t usual_copy_ns(const struct roce_ctx *ctx)
 {
     const struct roce_endpoint *sides[2] = {ctx->sender, roce_peer(ctx->sender)};

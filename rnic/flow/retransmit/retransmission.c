@@ -192,8 +192,8 @@ static enum roce_cause lost_response_cause(const struct roce_ctx *ctx,
 
 /* Returns whether the requester's timer ran for a shorter time than the timeouts measured so far,
  * so that the timer cannot have expired. The timer started at the latest response or at the latest
- * transmission of `e`, whichever is later. If `e` is NULL, the requester was silent for `idle` ns.
- */
+ * transmission of `e`, whichever is later. If `e` is NULL, the function uses `idle` instead, the
+ * time for which the requester sent nothing, ns. */
 static bool is_below_measured(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                               uint64_t idle)
 {
@@ -518,9 +518,9 @@ static bool count_timeout_loss(const struct roce_ctx *ctx, struct roce_cold_coun
     return false;
 }
 
-/* Recognises a requester whose waits do not follow the agreed timeout T (R149). Its first wait is
- * shorter than 3/4 T, or its waits for one PSN become longer twice in sequence. NVIDIA NICs with
- * adaptive retransmission do so. */
+/* Recognises a requester whose waits do not follow the agreed timeout T (R149): its first wait is
+ * shorter than 3/4 T, or two consecutive waits for one PSN are each longer than the wait before.
+ * NVIDIA NICs with adaptive retransmission behave in this way. */
 static void note_wait(const struct roce_ctx *ctx, struct roce_cold_counters *sum, uint32_t psn,
                       uint64_t idle)
 {

@@ -6,8 +6,8 @@
  * Called by rnic/port/live and by replay.
  *
  * 1. Open a port, and optionally others in front of it. The port in front owns the port behind it.
- * 2. Call rnic_port_arm() and wait for the descriptors of rnic_port_fds(), until
- *    rnic_port_deadline().
+ * 2. Call rnic_port_arm(), and sleep until a descriptor of rnic_port_fds() is ready or the time
+ *    rnic_port_deadline() has come.
  * 3. Call rnic_port_recv() and rnic_port_send(). rnic_port_flush() ends a batch.
  * 4. rnic_port_close() closes the port and the ports that it owns.
  *

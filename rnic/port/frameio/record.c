@@ -78,7 +78,7 @@ static void note_clock(struct record *record)
         record->set_by[0] = set_by;
 }
 
-/* Converts the time stamp of a received frame, which is in the time of day, to the time of the
+/* Converts the time stamp of a received frame, which is a time of day, to the time of the
  * recording. If the time of day was set since the previous batch, the frame may have arrived before
  * or after the change. Returns the later of the two possible times, unless it is in the future. */
 static uint64_t time_of(const struct record *record, uint64_t stamp)

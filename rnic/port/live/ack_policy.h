@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * ACK policy: how long the ACKs of a live device may wait (delayed ACK). It only computes times;
+ * ACK policy: how long the ACKs of a live device are delayed. It only computes times;
  * rnic_ack_hold() of the device keeps the ACKs back. Times are nanoseconds of one monotonic clock.
  *
  * Each frame costs sender and receiver about 2 us. A delayed ACK can save a frame: one ACK then
  * acknowledges this request and the peer's next one. It can also save a system call: the ACK is
- * sent together with the program's answer. But an ACK that the peer needs now must not wait. So:
+ * sent together with the program's answer. But an ACK that the peer needs now must not be delayed.
+ * So:
  *
- * 1. ack_policy_received(): requests arrived while the program polls. Their ACKs may wait a few
- *    microseconds for the program's answer or for the next request.
- * 2. ack_policy_sent(): the program sent something. ACKs that wait for its answer are sent with it.
+ * 1. ack_policy_received(): requests arrived while the program polls. A wait begins: their ACKs are
+ *    delayed for a few microseconds, or until the program answers or the next request arrives.
+ * 2. ack_policy_sent(): the program sent something. ACKs that were delayed for its answer are sent
+ *    with it.
  * 3. ack_policy_until() returns the end of the wait. After that time the ACKs are sent.
  *
  * Three backoffs count waits that saved nothing. After the second failure in a row, each further
  * failure doubles the number of waits that are skipped:
- *   poller  the program polls too seldom to send a waiting ACK in time
+ *   poller  the program polls too seldom to send a delayed ACK in time
  *   next    no next request arrived in time: the peer needs the ACK, or sends seldom
- *   answer  the program did not answer in time. The poll thread (poll_thread.c) also counts the
- *           requests that it received itself.
+ *   answer  the program did not answer in time. The poll thread (poll_thread.c) uses the same
+ *           backoff for the requests that it receives itself.
  */
 #ifndef RNIC_ACK_POLICY_H
 #define RNIC_ACK_POLICY_H

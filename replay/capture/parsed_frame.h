@@ -43,8 +43,8 @@ struct frame_counts {
 /* A batch of frames, in the order of the capture. `cnt` may be 0. */
 struct frame_batch {
     struct parsed_frame *item;
-    /* For each item, the number of the part that judges it (split_reader.h), plus the flag
-     * SPLIT_ALONE if all other threads wait. NULL: there is only one part. */
+    /* For each item, number of the part that judges it (split_reader.h). The flag SPLIT_ALONE is
+     * added if all other threads wait while the item is judged. NULL: there is only one part. */
     const uint8_t *part;
     unsigned cnt;
     uint32_t last; /* with split_reader: number of the last frame of the window of frames from

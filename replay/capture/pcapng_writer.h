@@ -4,11 +4,11 @@
  * writes either a new file with one interface, or a copy of a pcapng file with all its blocks.
  * pcapng/pcapng.h builds the blocks.
  *
- * Used by check --annotate (check/annotate.c) and for the packets of a simulation with our RNIC at
- * both ends (sim/sim_pcap.c).
+ * Used by check --annotate (check/annotate.c), by edit (cmd_edit.c), and for the packets of a
+ * simulation with our RNIC at both ends (sim/sim_pcap.c).
  *
  *   New file: 1. pcapng_writer_begin(), 2. pcapng_writer_frame() for each frame.
- *   Copy: 1. set only `file` of a zeroed writer, 2. pcapng_writer_copy_block() and
+ *   Copy: 1. set only `file` of a zero-initialised writer, 2. pcapng_writer_copy_block() and
  *   pcapng_writer_copy_packet() in the order of the original.
  *   At the end: pcapng_writer_free().
  *

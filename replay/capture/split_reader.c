@@ -26,7 +26,8 @@ _Static_assert(2 * WINDOW_MAX == SPLIT_AHEAD, "threads meet after each window");
 /* The packets of one window that one thread judges. */
 struct split_window {
     struct parsed_frame *item;
-    uint8_t *part; /* number of the part of each item, plus SPLIT_ALONE if all other threads wait */
+    uint8_t *part; /* for each item: number of its part; plus SPLIT_ALONE if all other threads
+                    * wait while it is judged */
     unsigned cnt;
     struct frame_counts counts;
     size_t begin;  /* file offset of the window's first record */

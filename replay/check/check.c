@@ -384,7 +384,7 @@ static void judge_part(void *user, unsigned part, const struct frame_batch *fram
         atomic_store(&check->crowded, true);
 }
 
-/* Returns whether the parts may judge the next window of frames. */
+/* Counts the frames of the next window. Returns whether the split continues with this window. */
 static bool look_at_window(void *user, const struct capture_reader *reader,
                            const struct frame_counts *counts, uint32_t frames)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Check of one capture. cmd_check calls check_capture() for each capture, then prints the report.
+ * Check of one capture. check_run.c calls check_capture() for each capture, then prints the report.
+ * Other commands call check_capture() to find connections (connection_frames.h) or to draw graphs.
  *
  *   1. split_choose_parts() divides the pairs of hosts between parts. Each part has a thread and an
  *      observer of rnic/flow.
@@ -31,8 +32,8 @@
  * it returned. */
 struct check_watch {
     void *user; /* first argument of the callbacks */
-    /* Several threads may call on_packet and on_done at a time. The packets and operations of one
-     * connection are passed by one thread. */
+    /* true: several threads may call on_packet and on_done at the same time. All packets and
+     * operations of one connection come from one thread. */
     bool any_thread;
     void (*on_begin)(void *user, const struct roce_flow *flow); /* called before the first packet */
     void (*on_packet)(void *user, const struct roce_flow_in *in,

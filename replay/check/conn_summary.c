@@ -100,8 +100,8 @@ void check_conn_title(struct strbuf *t, const struct roce_conn_summary *sum)
     add_end(t, &sum->side[1]);
 }
 
-/* Returns the completion status of the failed work request, as the verbs name and its number.
- * Returns NULL if the status is unknown. */
+/* Returns the completion status of the failed work request as text: its name in the verbs and its
+ * number. Returns NULL if the status is unknown. */
 static const char *status_of(const struct roce_conn_summary *sum)
 {
     switch (sum->facts.end) {

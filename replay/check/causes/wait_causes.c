@@ -97,9 +97,10 @@ const struct slow_cause slow_response_late = {
     "roce.analysis.ack_rtt >= 0.01 || roce.analysis.response_time >= 0.01",
     SLOW_BY_DELAY};
 
-/* Appends the average advertised and observed wait for one RNR NAK. As in the time budget, the
- * observed wait begins with the latest packet of the requester, which it may send after the NAK.
- * Then the wait is shorter than the time since the NAK, which is appended if it is much longer. */
+/* Appends the average wait for one RNR NAK, advertised and observed. As in the time budget, the
+ * observed wait begins with the latest packet of the requester. If the requester sent this packet
+ * after the NAK, the observed wait is shorter than the time since the NAK. Appends that time if it
+ * is much longer. */
 static void add_waited(struct strbuf *t, const struct slow_direction *w)
 {
     const uint64_t cnt = slow_go_backs(w, ROCE_CAUSE_RNR_NAK),

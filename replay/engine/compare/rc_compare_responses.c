@@ -38,9 +38,9 @@ static bool may_be_late(const struct response_cmp *cmp, uint32_t event,
     if (cmp->latest == EVENT_NONE)
         return true;
     latest = event_time(s, cmp->latest);
-    /* The earlier copy is not before the request of the previous response. Then `event` may be the
-     * response to this copy if it directly follows the previous response in time, or if its MSN is
-     * not lower than all earlier MSNs. */
+    /* If the earlier copy does not precede the request of the previous response, `event` may be the
+     * response to this copy in two cases: it directly follows the previous response in time, or its
+     * MSN is not lower than all earlier MSNs. */
     if (late->event >= cmp->latest)
         return event_time(s, event) - cmp->prev_response_time <= TRAIN_NS ||
                (roce_opcode_has(roce_opcode(p->opcode), ROCE_HDR_AETH) &&

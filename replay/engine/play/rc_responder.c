@@ -26,8 +26,8 @@ struct scheduled_packet {
                         * request. It differs from `event` only if the responder executed the
                         * request before the capture point saw it (struct executed_unseen) */
     size_t order;      /* position among the packets of the direction that have the same `pkt` */
-    size_t next;       /* index of the next packet of the direction that waits (see must_wait()), or
-                        * NOT_HELD */
+    size_t next;       /* index of the next packet of the direction that must wait (see
+                        * must_wait()), or NOT_HELD */
 };
 
 /* ---- Replaying one packet -------------------------------------------------------------------- */

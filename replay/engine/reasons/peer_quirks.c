@@ -148,9 +148,9 @@ static bool is_preceded(const struct inferred_setup *s, uint32_t copy, int64_t r
     return false;
 }
 
-/* Returns whether a sequence NAK repeats the PSN of an RNR NAK although the request was not yet
- * retransmitted, or the NAK may have crossed the retransmission. If the capture lacks the RNR NAK,
- * an RNR NAK that our RNIC sends at this event is used instead. */
+/* Returns whether a sequence NAK repeats the PSN of an RNR NAK too early: the request was not
+ * retransmitted yet, or its retransmission may have crossed the sequence NAK. If the capture lacks
+ * the RNR NAK, an RNR NAK that our RNIC sends at this event is used instead. */
 static bool seq_nak_after_rnr(const struct response_case *c)
 {
     const struct inferred_setup *s = &c->dir->setup;
@@ -194,8 +194,8 @@ static bool is_dropped(const struct inferred_setup *s, uint32_t event, uint32_t 
     return true;
 }
 
-/* Returns the number of ACKs after an event whose PSN is before READ `e`, but whose MSN counts READ
- * `e`. Such ACKs answer duplicate requests. */
+/* Returns the number of ACKs after event `event` that have a PSN before READ `e`, but an MSN that
+ * counts READ `e`. Such ACKs answer duplicate requests. */
 static uint32_t later_duplicate_acks(const struct inferred_setup *s, uint32_t event,
                                      const struct request_pkt *e)
 {

@@ -127,9 +127,10 @@ bool refuses_executed(const struct inferred_setup *s, uint32_t event)
     return false;
 }
 
-/* Returns whether the responder may have refused a copy of the request of sequence NAK `event` with
- * an RNR NAK after sequence NAK `before`, so that sequence NAK `event` is correct. The RNR NAK was
- * lost: the identifications show a packet between the two NAKs that the capture lacks. */
+/* Sequence NAKs `before` and `event` have the same PSN. Returns whether the second one may be
+ * correct: the responder refused a copy of the request with an RNR NAK between the two, and the
+ * capture lacks this RNR NAK. If the responder numbers its packets, their IPv4 identifications must
+ * show that the capture lacks a packet between the two sequence NAKs. */
 static bool may_follow_rnr_nak(const struct inferred_setup *s, uint32_t before, uint32_t event)
 {
     const struct request_pkt *e = request_at(s, s->event[event].rel);
@@ -161,8 +162,8 @@ bool repeats_sequence_nak(const struct inferred_setup *s, uint32_t event)
 }
 
 /* Returns whether a NAK that refuses the retransmission of an executed READ or atomic may be the
- * last response that the responder sent: the network reorders, and the responses captured before
- * the NAK show every execution that the responses captured after it show. */
+ * last response that the responder sent. The network must reorder responses. The responses captured
+ * before the NAK must show every execution that the responses captured after it show. */
 static bool may_be_last(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);

@@ -43,7 +43,7 @@ struct execution {
                                   * responses */
     uint32_t responses;
     uint32_t effort;
-    uint32_t duplicates; /* number of copies of SENDs and WRITEs sent, except the first ones */
+    uint32_t duplicates; /* number of retransmitted copies of SENDs and WRITEs */
 };
 
 static enum roce_kind request_kind(const struct inferred_setup *s, size_t k)

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Reasons: decides whether something other than a wrong recorded device explains a difference.
- * compare/rc_classify.c calls this folder for each recorded response that differs from ours, in
+ * compare/rc_classify.c calls these functions for each recorded response that differs from ours, in
  * this order, with the response as a struct response_case (rc_response_case.h):
  *
  *   1. peer_quirk_of_response() finds a known deviation of the peer           peer_quirks.h
  *   2. never_inconclusive()     finds packets that prove the response wrong   rc_contradiction.h
  *   3. inconclusive_reason()    finds the reason why it is inconclusive       rc_inconclusive.h
- *   4. rc_execution_find()      asks whether other arrivals explain it        rc_execution.h
  *
- * Requests and messages of UC have only known deviations. The folder owns no objects and allocates
- * memory only in peer_quirks_fix_icrcs(), which returns -1 if memory runs out.
+ * compare/rc_compare_responses.c calls rc_execution_find() (rc_execution.h) for a whole direction.
+ * This function decides whether another order of arrival of the requests explains all responses.
+ *
+ * Requests and messages of UC have only known deviations. The folder owns no objects.
+ * peer_quirks_fix_icrcs() and rc_execution_find() return -1 if memory runs out.
  *
  * This header declares tables of reasons why a difference of a response is inconclusive. Each table
  * has one row for each reason, and rc_inconclusive.c searches the tables in this order. A row

@@ -25,7 +25,7 @@ struct atomic_undo {
     uint64_t mask;
 };
 
-/* Position in the order of the writes that the search has found so far. */
+/* One position in the order of the writes that the search has found so far. */
 struct atomic_trial {
     size_t dir;  /* direction whose write has this position */
     size_t undo; /* number of entries in atomic_order.undo before this write */

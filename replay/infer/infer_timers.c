@@ -233,8 +233,8 @@ void infer_timers(struct inferred_setup *s)
             s->timers.rnr_retries = w.rnr_cnt - 1;
     } else if (w.waited && w.tries == s->timers.retries && w.tries == w.restarts &&
                w.tries <= COUNT_MAX && !w.moved) {
-        /* The retry count is known only if each go-back is certainly a retry, and if the requester
-         * cannot have counted go-backs to an earlier PSN as well. */
+        /* The retry count is known only if the requester certainly counted every go-back since its
+         * latest progress as a retry, and no earlier go-back. */
         s->timers.exhausted = gave_up(&w, w.again.cnt ? w.again.most : w.first.most);
     }
     choose_codes(s);

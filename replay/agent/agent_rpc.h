@@ -4,7 +4,7 @@
  * call of a function in agent_verbs.h or agent_objects.h. Converts the result of the call to the
  * reply. Clients are not trusted: every field is checked.
  *
- * agent_main.c calls agent_rpc_answer() for each line of a session.
+ * agent_session.c calls agent_rpc_answer() for each line of a session.
  */
 #ifndef REPLAY_AGENT_AGENT_RPC_H
 #define REPLAY_AGENT_AGENT_RPC_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Monitor: shows the state of each QP pair while a capture is read. It prints a table at intervals,
- * and provides counters for Prometheus. This is the main header of replay/monitor; check_run calls
+ * and provides counters for Prometheus. This is the main header of replay/monitor; session.c calls
  * its functions:
  *
  *   1. monitor_new(),

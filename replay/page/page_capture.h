@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Page capture: collects, during a check, the data of one capture that a page draws: packets,
- * operations, findings and connections. check_run.c calls it in this order:
+ * operations, findings and connections. check_run.c, cmd_plot.c and replay_page.c call it in this
+ * order:
  *
  *   1. page_capture_new()
  *   2. check_capture() with page_capture_watch() among its watches

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Report of the behaviour that a replay copies from the capture, because packets do not determine
- * it. For our responder: that it refuses a request, RNR NAKs that depend on the responder's
- * program, and losses between capture point and responder. The code of the NAK that refuses the
- * request is not copied, but compared. For our requester: at which times it goes back to an earlier
- * PSN, and which responses it receives. A replay cannot detect that a copied packet is wrong,
- * unless the capture itself contradicts it.
+ * it. Our responder copies which request it refuses, the RNR NAKs that depend on the responder's
+ * program, and the losses between capture point and responder. The code of the NAK that refuses the
+ * request is not copied, but compared. Our requester copies at which times it goes back to an
+ * earlier PSN, and which responses it receives. A replay cannot detect that a copied packet is
+ * wrong, unless the capture itself contradicts it.
  */
 #ifndef REPLAY_REPORT_REPORT_TAKEN_H
 #define REPLAY_REPORT_REPORT_TAKEN_H

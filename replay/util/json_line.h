@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * JSON line: writes one JSON object as one compact line, member by member. It builds no tree in
- * memory, so it is fast enough to write a line for each packet. Used by the JSON report of a check.
+ * memory, so it is fast enough to write a line for each packet. Used by the JSON report of a check,
+ * by --events and by the pages.
  *
  *   1. json_line_begin(),
  *   2. one json_line_...() for each member; json_line_open() and json_line_close() around a member

@@ -52,7 +52,8 @@ static const char grammar[] =
     "\n"
     "  --impair loss=3%,delay=10us..50us    --impair drop@psn=+3,dir=response\n";
 
-/* Maximum length of a line of the list of fields, and indentation of its names. */
+/* Layout of the help: maximum length of a line in the list of header fields, and indentation of the
+ * field names. */
 #define HELP_COLUMNS 90
 #define HELP_INDENT  15
 

@@ -27,7 +27,8 @@ struct rnic_rq {
     uint32_t fifo_head;
     uint32_t fifo_cnt;
     /* SRQ limit (SRQ only). */
-    uint32_t limit;      /* SRQ limit: fewer posted WQEs set `low`; 0: not armed (R196) */
+    uint32_t limit;      /* SRQ limit: `low` is set when fewer WQEs remain posted; 0: not armed
+                          * (R196) */
     bool low;            /* the number of posted WQEs fell below the limit, which is now disarmed */
     bool external_block; /* the block belongs to the caller of rnic_rq_use_block() */
     bool broken;         /* the SRQ is in the error state: no WQE can be taken */

@@ -80,14 +80,16 @@ struct vhca {
     uint32_t last_handle;           /* handle of the newest PD or DM; under the device's lock */
     atomic_size_t dm_used;          /* allocated device memory, bytes */
     struct vctx *contexts;          /* open contexts; under the device's lock */
-    struct timeline *timeline; /* timeline of send requests; NULL without RNIC_TIMELINE; constant */
+    struct timeline *timeline;  /* timeline of send requests; NULL without RNIC_TIMELINE. Set once,
+                                 * so it needs no lock */
     struct xrc_domain *domains; /* XRC domains; under the device's lock */
-    bool shm;        /* frames go through shared memory, so there are no raw packet QPs; constant */
-    uint64_t linger; /* quiet time before a QP ends, ms (RNIC_LINGER) */
-    uint64_t lingered;    /* number of packets received (rx_packets) when the last quiet time ended;
-                           * under the device's lock */
-    pid_t pid;            /* process that opened the device */
-    bool inherited;       /* the parent of this process opened the device before fork() */
+    bool shm;          /* frames go through shared memory, so there are no raw packet QPs. Set once,
+                        * so it needs no lock */
+    uint64_t linger;   /* quiet time before a QP ends, ms (RNIC_LINGER) */
+    uint64_t lingered; /* number of packets received (rx_packets) when the last quiet time ended;
+                        * under the device's lock */
+    pid_t pid;         /* process that opened the device */
+    bool inherited;    /* the parent of this process opened the device before fork() */
     struct vhca *parents; /* inherited device that this one replaces in a child; or NULL */
     unsigned refs;        /* number of open contexts; protected by vdevice_lock */
 };

@@ -19,7 +19,7 @@ struct timeline;
  * `path`. Returns NULL with errno after an error. */
 struct timeline *timeline_new(const char *path, struct rnic *rnic);
 
-/* Writes the remaining records and frees the timeline. The device no longer reports steps. */
+/* Writes the remaining records and frees the timeline. Afterwards the device reports no steps. */
 void timeline_free(struct timeline *timeline);
 
 /* Sets the time of the program's call, ns, for the requests posted from now on. */

@@ -8,9 +8,9 @@
  * retransmission. After fewer early requests, a NAK or a go-back may still show that the receiver
  * does not accept them. */
 #define ACCEPTED_MIN 4u
-/* Sequence NAKs and go-backs are evidence against any order. A receiver is then assumed to accept
- * any order only with at least this number of early requests for each sequence NAK. For READ
- * responses: this number of READs with early responses for each go-back. */
+/* Sequence NAKs and go-backs are evidence that the receiver needs packets in order. It is then
+ * assumed to accept any order only if there are at least this number of early requests for each
+ * sequence NAK or, for READ responses, of READs with early responses for each go-back. */
 #define ACCEPTED_PER_GO_BACK 4u
 /* A sender that changed back to an earlier UDP source port at least this number of times is assumed
  * to use several paths. */

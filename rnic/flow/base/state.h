@@ -271,8 +271,9 @@ struct roce_timeout_watch {
     bool restart;        /* the go-back is counted in roce_read_restarts.missing */
     bool relost;         /* the go-back is counted in roce_timeout_losses.relost */
     bool unanswered;     /* the go-back is counted in roce_timeout_losses.unanswered */
-    /* At the timeout, the last request had waited less than half as long as the first one. So the
-     * first ACK of the last request may still be on time, and does not show a spurious timeout. */
+    /* At the timeout, the last request had been unanswered for less than half as long as the first
+     * one. So the first ACK of the last request may still be on time, and does not show a spurious
+     * timeout. */
     bool filled;
     bool late; /* the first response after the go-back was captured long after the latest request */
     uint8_t point_cnt;

@@ -86,7 +86,7 @@ uint32_t keymap_get(const struct keymap *map, const void *key)
 
 bool vec_grow(void *vec, size_t cnt, size_t *cap, size_t size)
 {
-    size_t want = cnt < 8 ? 8 : cnt * 2;
+    size_t want = cnt < 4 ? 4 : cnt * 2;
     void *old;
     void *p;
 

@@ -25,4 +25,8 @@ struct completion_log {
 /* Appends a completion. Returns 0, or -1 if out of memory. */
 int completion_log_add(struct completion_log *log, const struct sim_completion *completion);
 
+/* Moves the log into a block of its size, after the devices of the loop were freed. A log that was
+ * filled meanwhile lies behind them and would divide the memory that the next devices need. */
+void completion_log_fit(struct completion_log *log);
+
 #endif

@@ -89,7 +89,7 @@ static const char *open_ends(struct rc_loop *l)
     attr.pkey = pkt.bth.pkey;
     why = sim_host_open(&l->requester, flow->src, flow->encap, from, 0, init.max_send_wr + 1);
     if (!why)
-        why = sim_host_open(&l->responder, flow->dst, flow->encap, to, 0, 1024);
+        why = sim_host_open(&l->responder, flow->dst, flow->encap, to, 0, 64);
     if (why)
         return why;
     memcpy(attr.av.dmac, from, 6);
@@ -429,5 +429,7 @@ int rc_loop_play(struct rc_loop_result *conn, const struct closed_loop_sides *en
         free(l.posted[i].data);
     free(l.posted);
     responder_app_free(&l.app);
+    completion_log_fit(&conn->sent);
+    completion_log_fit(&conn->received);
     return rc;
 }

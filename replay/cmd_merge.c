@@ -432,6 +432,28 @@ static char *copy_of(const json_t *object, const char *key)
     return text ? strdup(text) : NULL;
 }
 
+/* Writes the report of a capture from its JSON, without the members that suite_json() adds. */
+static void restore_report(struct job *job, json_t *capture)
+{
+    static const char *const added[] = {"outcome", "expected", "merge"};
+    size_t len, i;
+    FILE *out = open_memstream(&job->report, &len);
+    struct json_writer w = {.out = out, .indent = JOB_REPORT_INDENT};
+    const char *key;
+    json_t *value, *element;
+
+    for (i = 0; i < sizeof(added) / sizeof(added[0]); i++)
+        json_object_del(capture, added[i]);
+    json_object_foreach(capture, key, value)
+    {
+        json_array_foreach(value, i, element) job_count(&job->counts, key, element);
+        if (out)
+            json_writer_member(&w, key, json_incref(value));
+    }
+    if (out)
+        fclose(out);
+}
+
 /* Restores the struct job of a capture from its JSON. Returns 0, or -1 and an error. */
 static int restore_job(struct job *jobs, struct capture_item *items, size_t cnt, const char *path,
                        json_t *capture, struct error *error)
@@ -440,7 +462,7 @@ static int restore_job(struct job *jobs, struct capture_item *items, size_t cnt,
     size_t at = number_of(merge, "position");
     struct job *job = &jobs[at < cnt ? at : 0];
 
-    if (at < cnt && job->json)
+    if (at < cnt && job->item)
         return error_set(error, "%s: another report has capture %zu too", path, at + 1);
     if (at >= cnt || !text_of(merge, "text") || !text_of(capture, "file") ||
         outcome_of(capture, "outcome") == OUTCOME_CNT ||
@@ -453,8 +475,7 @@ static int restore_job(struct job *jobs, struct capture_item *items, size_t cnt,
     job->text = copy_of(merge, "text");
     job->error = copy_of(merge, "error");
     job->ladders = copy_of(merge, "ladders");
-    job->json = json_incref(capture);
-    json_object_del(capture, "merge");
+    restore_report(job, capture);
     return 0;
 }
 
@@ -477,8 +498,9 @@ static int print_replay(const struct merge_args *args, const struct job *jobs, s
     if (args->out[TO_HTML] && replay_page_write(args->out[TO_HTML], &totals, jobs, cnt,
                                                 text_of(shard, "folder_name"), NULL, error) != 0)
         return cli_error("merge: %s", error->text);
-    return write_json(args, args->out[TO_JSON] ? suite_json(&totals, jobs, cnt) : NULL,
-                      suite_status(&totals));
+    if (args->out[TO_JSON] && !suite_json(args->out[TO_JSON], &totals, jobs, cnt, NULL, NULL))
+        return cli_error("merge: %s: cannot be written", args->path[TO_JSON]);
+    return suite_status(&totals);
 }
 
 static int merge_replay(const struct merge_args *args, const struct shard_report *r,
@@ -496,7 +518,7 @@ static int merge_replay(const struct merge_args *args, const struct shard_report
             rc = restore_job(jobs, items, cnt, r[i].path, json_array_get(list, k), error);
     }
     for (size_t i = 0; i < cnt && rc == 0; i++)
-        if (!jobs[i].json)
+        if (!jobs[i].item)
             rc = error_set(error, "capture %zu of %zu is missing", i + 1, cnt);
     status = rc == 0 ? print_replay(args, jobs, cnt, r[0].shard, error)
                      : cli_error("merge: %s", error->text);

@@ -329,29 +329,20 @@ static void print_progress(void *ctx, size_t finished, size_t cnt)
 static int write_reports(const struct replay_args *args, const struct suite_totals *totals,
                          const struct job *jobs)
 {
+    const struct suite_text how = {.folder = args->captures.folder, .verbose = args->verbose};
     size_t cnt = args->captures.cnt;
     struct error error;
-    json_t *all;
-    bool fine;
 
     if (args->junit)
         suite_junit(args->junit, totals, jobs, cnt);
     if (args->html && replay_page_write(args->html, totals, jobs, cnt, args->captures.folder,
                                         args->narrow.any ? &args->narrow : NULL, &error) != 0)
         return cli_error("%s", error.text);
-    if (!args->json)
+    if (!args->json ||
+        suite_json(args->json, totals, jobs, cnt, args->shard.count ? &args->shard : NULL, &how) ||
+        outfile_failed(args->json))
         return 0;
-    all = suite_json(totals, jobs, cnt);
-    if (args->shard.count)
-        suite_json_shard(
-            all, &args->shard, jobs,
-            (struct suite_text){.folder = args->captures.folder, .verbose = args->verbose});
-    fine = all && json_dumpf(all, args->json, JSON_INDENT(2)) == 0;
-    json_decref(all);
-    fputc('\n', args->json);
-    return fine || outfile_failed(args->json)
-               ? 0
-               : cli_error("%s: no memory for the report", args->json_path);
+    return cli_error("%s: no memory for the report", args->json_path);
 }
 
 static int run_replay(struct replay_args *args)
@@ -365,6 +356,7 @@ static int run_replay(struct replay_args *args)
         .dump_path = args->dump_path,
         .live = args->live.options.iface ? &args->live.options : NULL,
         .text = !args->quiet || args->shard.count,
+        .json = args->json || args->junit || args->html,
         .ladders = args->html || (args->json && args->shard.count),
         .report = {.ladder = args->ladder, .verbose = args->verbose}};
     bool gated = args->captures.folder != NULL;

@@ -19,16 +19,19 @@ static const char *text_of(const json_t *object, const char *key)
     return text ? text : "";
 }
 
-static const json_t *differences_of(const struct job *job)
+/* Returns the differences of a capture, or NULL if out of memory. The caller releases them. */
+static json_t *differences_of(const struct job *job)
 {
-    return json_object_get(job->json, "differences");
+    json_t *report = job_json(job);
+    json_t *list = json_incref(json_object_get(report, "differences"));
+
+    json_decref(report);
+    return list;
 }
 
 /* Returns the first difference that is not a known deviation, or NULL. */
-static const json_t *first_difference(const struct job *job)
+static const json_t *first_difference(const json_t *list)
 {
-    const json_t *list = differences_of(job);
-
     for (size_t i = 0; i < json_array_size(list); i++)
         if (!json_object_get(json_array_get(list, i), "known_deviation"))
             return json_array_get(list, i);
@@ -38,18 +41,20 @@ static const json_t *first_difference(const struct job *job)
 /* Appends one line that describes the result of a capture: the error, or the first difference. */
 static void add_result(struct strbuf *t, const struct job *job)
 {
-    const json_t *d = first_difference(job);
+    json_t *list = job->outcome == OUTCOME_FAIL ? differences_of(job) : NULL;
+    const json_t *d = first_difference(list);
     char text[DIFF_TEXT_MAX];
 
     if (job->error)
         strbuf_addf(t, "%s", job->error);
-    else if (job->outcome == OUTCOME_FAIL && d)
+    else if (d)
         strbuf_addf(
             t, "frame %" JSON_INTEGER_FORMAT ": %s",
             json_integer_value(json_object_get(d, "frame")),
             diff_text(text, text_of(d, "field"), text_of(d, "recorded"), text_of(d, "replayed")));
     if (job->expected != OUTCOME_PASS)
         strbuf_addf(t, "%sexpected %s", t->len ? "; " : "", outcome_name(job->expected));
+    json_decref(list);
 }
 
 /* ---- parts of the page -------------------------------------------------------------------------
@@ -134,7 +139,7 @@ static void write_difference(FILE *out, const json_t *d)
 
 static void write_section(FILE *out, const struct job *job, size_t number)
 {
-    const json_t *list = differences_of(job);
+    json_t *list = differences_of(job);
 
     section_begin(out, number, outcome_name(job->outcome), job->item->path);
     section_text(out, "Our RNIC takes the place of one end, and its packets are compared with the "
@@ -144,6 +149,7 @@ static void write_section(FILE *out, const struct job *job, size_t number)
     for (size_t i = 0; i < json_array_size(list); i++)
         write_difference(out, json_array_get(list, i));
     differences_end(out);
+    json_decref(list);
     fputs(job->ladders ? job->ladders : "", out);
     section_end(out);
 }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Report: prints the results of a replay as text or as the ladder diagrams of a page, or returns
- * them as JSON.
+ * Report: prints the results of a replay as text, as the ladder diagrams of a page, or as JSON.
  */
 #ifndef REPLAY_REPORT_REPORT_H
 #define REPLAY_REPORT_REPORT_H
 
-#include <jansson.h>
 #include <stdio.h>
 #include "engine/replay.h"
+#include "util/json_writer.h"
 #include "util/strbuf.h"
 
 struct report_options {
@@ -25,8 +24,7 @@ void report_ladders(FILE *out, const struct replay *replay, const struct report_
 /* Appends "requester ADDRESS QP ... → responder ADDRESS QP ...". */
 void report_direction_ends(struct strbuf *t, const struct inferred_setup *setup);
 
-/* Returns the report as JSON, or NULL if out of memory. The caller releases it with
- * json_decref(). */
-json_t *report_json(const struct replay *replay);
+/* Writes the report as JSON. */
+void report_json(struct json_writer *writer, const struct replay *replay);
 
 #endif

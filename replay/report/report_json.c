@@ -108,17 +108,9 @@ static json_t *diff_json(const struct trace *trace, const struct diff *d, const 
     return diff;
 }
 
-json_t *report_json(const struct replay *r)
+/* Writes the differences of a datagram stream. */
+static void put_stream_diffs(struct json_writer *w, const struct replay *r)
 {
-    json_t *directions = json_array(), *diffs = json_array(), *skips = json_array();
-    json_t *streams = json_array(), *exchanges = json_array();
-
-    for (uint32_t i = 0; i < r->session.dir_cnt; i++)
-        json_array_append_new(directions, direction_json(r, i));
-    for (size_t i = 0; i < r->responses.diff_cnt; i++)
-        json_array_append_new(diffs, diff_json(&r->trace, &r->responses.diff[i], "responder"));
-    for (size_t i = 0; i < r->requests.diff_cnt; i++)
-        json_array_append_new(diffs, diff_json(&r->trace, &r->requests.diff[i], "requester"));
     for (size_t i = 0; i < r->dgrams.diff_cnt; i++) {
         const struct diff *d = &r->dgrams.diff[i];
         json_t *diff = diff_json(&r->trace, d, dgram_role_name(r->dgrams.stream[d->dir].role));
@@ -131,24 +123,62 @@ json_t *report_json(const struct replay *r)
         if (rule)
             json_object_set_new(diff, "rule", json_string(rule));
         json_object_set_new(diff, "stream", json_integer(d->dir + 1));
-        json_array_append_new(diffs, diff);
+        json_writer_element(w, diff);
     }
-    report_exchange_json(exchanges, diffs, &r->cm_exchanges);
-    for (uint32_t i = 0; i < r->dgrams.cnt; i++)
-        json_array_append_new(streams, report_stream_json(&r->dgrams, i));
+}
+
+static void put_skipped(struct json_writer *w, const struct replay *r)
+{
+    json_writer_list(w, "skipped");
     for (size_t i = 0; i < r->connections.skip_cnt; i++) {
         const struct skipped_flow *skip = &r->connections.skip[i];
         const struct trace_flow *flow = &r->trace.flow[skip->flow];
 
-        json_array_append_new(skips,
-                              json_pack("{s:o, s:o, s:i, s:i, s:i, s:s}", "source",
-                                        json_addr(flow->src), "destination", json_addr(flow->dst),
-                                        "qpn", (int)flow->dest_qp, "first_frame", (int)skip->frame,
-                                        "packets", (int)skip->packets, "reason", skip->reason));
+        json_writer_element(w, json_pack("{s:o, s:o, s:i, s:i, s:i, s:s}", "source",
+                                         json_addr(flow->src), "destination", json_addr(flow->dst),
+                                         "qpn", (int)flow->dest_qp, "first_frame", (int)skip->frame,
+                                         "packets", (int)skip->packets, "reason", skip->reason));
     }
-    return json_pack("{s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:s}", "file",
-                     json_lossy_string(r->trace.name), "frames", (int)r->trace.frames,
-                     "roce_packets", (int)r->trace.cnt, "directions", directions, "streams",
-                     streams, "exchanges", exchanges, "differences", diffs, "skipped", skips,
-                     "verdict", verdict_name(report_verdict(r)));
+    json_writer_list_end(w);
+}
+
+/* Writes the elements of a list and releases it. */
+static void put_elements(struct json_writer *w, json_t *list)
+{
+    json_t *element;
+    size_t i;
+
+    json_array_foreach(list, i, element) json_writer_element(w, json_incref(element));
+    json_decref(list);
+}
+
+void report_json(struct json_writer *w, const struct replay *r)
+{
+    json_t *exchanges = json_array(), *exchange_diffs = json_array();
+
+    json_writer_member(w, "file", json_lossy_string(r->trace.name));
+    json_writer_member(w, "frames", json_integer(r->trace.frames));
+    json_writer_member(w, "roce_packets", json_integer((json_int_t)r->trace.cnt));
+    json_writer_list(w, "directions");
+    for (uint32_t i = 0; i < r->session.dir_cnt; i++)
+        json_writer_element(w, direction_json(r, i));
+    json_writer_list_end(w);
+    json_writer_list(w, "streams");
+    for (uint32_t i = 0; i < r->dgrams.cnt; i++)
+        json_writer_element(w, report_stream_json(&r->dgrams, i));
+    json_writer_list_end(w);
+    report_exchange_json(exchanges, exchange_diffs, &r->cm_exchanges);
+    json_writer_list(w, "exchanges");
+    put_elements(w, exchanges);
+    json_writer_list_end(w);
+    json_writer_list(w, "differences");
+    for (size_t i = 0; i < r->responses.diff_cnt; i++)
+        json_writer_element(w, diff_json(&r->trace, &r->responses.diff[i], "responder"));
+    for (size_t i = 0; i < r->requests.diff_cnt; i++)
+        json_writer_element(w, diff_json(&r->trace, &r->requests.diff[i], "requester"));
+    put_stream_diffs(w, r);
+    put_elements(w, exchange_diffs);
+    json_writer_list_end(w);
+    put_skipped(w, r);
+    json_writer_member(w, "verdict", json_string(verdict_name(report_verdict(r))));
 }

@@ -373,34 +373,40 @@ static json_t *failure_json(const struct loop_failure *failure)
                      failure->reason, "reason", again);
 }
 
-json_t *report_closed_json(const struct loop_summary *sum, const struct loop_options *options)
+void report_closed_json(struct json_writer *w, const struct loop_summary *sum,
+                        const struct loop_options *options)
 {
-    json_t *directions = json_array(), *failures = json_array(), *impairments = json_array();
-    json_t *streams = json_array();
+    json_t *impairments = json_array();
 
+    json_writer_member(w, "file", json_lossy_string(sum->clean.drive->trace->name));
+    json_writer_member(w, "verdict", json_string(verdict_name(loop_summary_verdict(sum))));
+    json_writer_list(w, "directions");
     for (size_t i = 0; i < sum->clean.cnt; i++)
-        json_array_append_new(directions, conn_json(sum, i));
+        json_writer_element(w, conn_json(sum, i));
+    json_writer_list_end(w);
+    json_writer_list(w, "streams");
     for (uint32_t i = 0; i < sum->clean.streams.streams.cnt; i++) {
         json_t *stream = report_stream_json(&sum->clean.streams.streams, i);
 
         json_object_set_new(stream, "verdict", json_string(verdict_name(stream_verdict(sum, i))));
-        json_array_append_new(streams, stream);
+        json_writer_element(w, stream);
     }
+    json_writer_list_end(w);
+    json_writer_list(w, "differences");
     for (size_t i = 0; i < sum->failure_cnt; i++)
-        json_array_append_new(failures, failure_json(&sum->failure[i]));
+        json_writer_element(w, failure_json(&sum->failure[i]));
+    json_writer_list_end(w);
     for (size_t i = 0; i < options->impair.cnt; i++)
         json_array_append_new(impairments,
                               json_pack("{s:s, s:I}", "rule", options->impair.rule[i].text,
                                         "frames", (json_int_t)sum->applied[i]));
-    return json_pack(
-        "{s:o, s:s, s:o, s:o, s:o, s:{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}}",
-        "file", json_lossy_string(sum->clean.drive->trace->name), "verdict",
-        verdict_name(loop_summary_verdict(sum)), "directions", directions, "streams", streams,
-        "differences", failures, "closed", "side", sides[sum->ends.sides], "seed",
-        (json_int_t)options->seed, "plays", (json_int_t)sum->plays, "plays_failed",
-        (json_int_t)sum->failed, "frames", (json_int_t)sum->frames, "dropped",
-        (json_int_t)sum->lost, "damaged", (json_int_t)sum->damaged, "forged",
-        (json_int_t)sum->forged, "repeated", (json_int_t)sum->repeated, "given_up",
-        (json_int_t)sum->gave_up, "doubtful", (json_int_t)sum->doubtful, "impairments",
-        impairments);
+    json_writer_member(
+        w, "closed",
+        json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "side",
+                  sides[sum->ends.sides], "seed", (json_int_t)options->seed, "plays",
+                  (json_int_t)sum->plays, "plays_failed", (json_int_t)sum->failed, "frames",
+                  (json_int_t)sum->frames, "dropped", (json_int_t)sum->lost, "damaged",
+                  (json_int_t)sum->damaged, "forged", (json_int_t)sum->forged, "repeated",
+                  (json_int_t)sum->repeated, "given_up", (json_int_t)sum->gave_up, "doubtful",
+                  (json_int_t)sum->doubtful, "impairments", impairments));
 }

@@ -6,9 +6,9 @@
 #ifndef REPLAY_REPORT_REPORT_LOOP_H
 #define REPLAY_REPORT_REPORT_LOOP_H
 
-#include <jansson.h>
 #include "base/error.h"
 #include "sim/closed_loop.h"
+#include "util/json_writer.h"
 
 /* A connection, CM exchange or stream that failed in the simulation with one seed. */
 struct loop_failure {
@@ -67,8 +67,9 @@ const char *closed_sum_skip_reason(const struct loop_summary *sum);
 void report_closed_text(FILE *out, const struct loop_summary *sum,
                         const struct loop_options *options);
 
-/* Returns the report as JSON, in the form of report_json(), with the results of the closed loops in
- * the member "closed". The caller releases it. Returns NULL if out of memory. */
-json_t *report_closed_json(const struct loop_summary *sum, const struct loop_options *options);
+/* Writes the report as JSON, in the form of report_json(), with the results of the closed loops in
+ * the member "closed". */
+void report_closed_json(struct json_writer *writer, const struct loop_summary *sum,
+                        const struct loop_options *options);
 
 #endif

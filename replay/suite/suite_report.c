@@ -7,62 +7,19 @@
 #include "util/strbuf.h"
 #include "util/xml_escape.h"
 
-static size_t direction_cnt(const struct job *job)
-{
-    return json_array_size(json_object_get(job->json, "directions"));
-}
-
-static size_t exchange_cnt(const struct job *job)
-{
-    return json_array_size(json_object_get(job->json, "exchanges"));
-}
-
-static size_t stream_cnt(const struct job *job)
-{
-    return json_array_size(json_object_get(job->json, "streams"));
-}
-
-/* Returns whether a snaplen cut the payload of packets that the replay compared. */
-static bool is_cut(const struct job *job)
-{
-    bool cut = false;
-    json_t *side;
-    size_t i;
-
-    json_array_foreach(json_object_get(job->json, "directions"), i, side) cut |=
-        json_integer_value(json_object_get(json_object_get(side, "as_responder"), "cut_payloads")) >
-        0;
-    return cut;
-}
-
-/* Returns the number of responses of our RNIC that the capture lacks. */
-static size_t missing_cnt(const struct job *job)
-{
-    json_t *side;
-    size_t i, cnt = 0;
-
-    json_array_foreach(json_object_get(job->json, "directions"), i, side)
-    {
-        const json_t *ignored = json_object_get(json_object_get(side, "as_responder"), "ignored");
-
-        cnt += (size_t)json_integer_value(json_object_get(ignored, "not_captured"));
-    }
-    return cnt;
-}
-
 void suite_totals_of(struct suite_totals *totals, const struct job *jobs, size_t cnt)
 {
     memset(totals, 0, sizeof(*totals));
     totals->captures = cnt;
     for (size_t i = 0; i < cnt; i++) {
-        size_t missing = missing_cnt(&jobs[i]);
+        const struct job_counts *n = &jobs[i].counts;
 
-        totals->directions += direction_cnt(&jobs[i]);
-        totals->streams += stream_cnt(&jobs[i]);
-        totals->exchanges += exchange_cnt(&jobs[i]);
-        totals->cut += is_cut(&jobs[i]);
-        totals->missing += missing;
-        totals->lacking += missing > 0;
+        totals->directions += n->directions;
+        totals->streams += n->streams;
+        totals->exchanges += n->exchanges;
+        totals->cut += n->cut > 0;
+        totals->missing += n->missing;
+        totals->lacking += n->missing > 0;
         totals->outcome[jobs[i].outcome]++;
         totals->unexpected[jobs[i].outcome] += !job_as_expected(&jobs[i]);
     }
@@ -174,9 +131,9 @@ static void put_diff(FILE *out, const json_t *diff)
 
 /* Writes the differences of a connection or stream; `what` is the JSON member with its number. A
  * difference becomes a <failure> of the JUnit test case, a known deviation only becomes text. */
-static void put_diffs(FILE *out, const struct job *job, const char *what, size_t idx)
+static void put_diffs(FILE *out, const json_t *diffs, const char *what, size_t idx)
 {
-    const json_t *diffs = json_object_get(job->json, "differences"), *diff;
+    const json_t *diff;
     size_t i, known = 0;
 
     json_array_foreach(diffs, i, diff)
@@ -205,7 +162,8 @@ static void put_diffs(FILE *out, const struct job *job, const char *what, size_t
     fputs("</system-out>\n", out);
 }
 
-static void put_direction(FILE *out, const struct job *job, size_t idx, const json_t *side)
+static void put_direction(FILE *out, const struct job *job, const json_t *diffs, size_t idx,
+                          const json_t *side)
 {
     const json_t *requester = json_object_get(side, "requester");
     const json_t *responder = json_object_get(side, "responder");
@@ -223,13 +181,13 @@ static void put_direction(FILE *out, const struct job *job, size_t idx, const js
         fputs("\"/>\n", out);
     }
     if (job->outcome != OUTCOME_FAIL || job->expected != OUTCOME_FAIL)
-        put_diffs(out, job, "direction", idx);
+        put_diffs(out, diffs, "direction", idx);
     fputs("    </testcase>\n", out);
 }
 
 /* Writes the test case of a datagram stream, or of one endpoint of a CM exchange. */
-static void put_stream(FILE *out, const struct job *job, const char *what, size_t idx,
-                       const json_t *stream)
+static void put_stream(FILE *out, const struct job *job, const json_t *diffs, const char *what,
+                       size_t idx, const json_t *stream)
 {
     fputs("    <testcase classname=\"", out);
     xml_escape_name(out, job->item->path);
@@ -246,25 +204,14 @@ static void put_stream(FILE *out, const struct job *job, const char *what, size_
         fputs("\"/>\n", out);
     }
     if (job->outcome != OUTCOME_FAIL || job->expected != OUTCOME_FAIL)
-        put_diffs(out, job, what, idx);
+        put_diffs(out, diffs, what, idx);
     fputs("    </testcase>\n", out);
 }
 
 /* Returns the number of connections and streams whose test case fails. */
 static size_t failure_cnt(const struct job *job)
 {
-    const json_t *side;
-    size_t i, cnt = 0;
-
-    if (job->expected == OUTCOME_FAIL)
-        return 0;
-    json_array_foreach(json_object_get(job->json, "directions"), i, side) cnt +=
-        strcmp(text_of_member(side, "verdict"), verdict_name(VERDICT_FAIL)) == 0;
-    json_array_foreach(json_object_get(job->json, "streams"), i, side) cnt +=
-        strcmp(text_of_member(side, "verdict"), verdict_name(VERDICT_FAIL)) == 0;
-    json_array_foreach(json_object_get(job->json, "exchanges"), i, side) cnt +=
-        strcmp(text_of_member(side, "verdict"), verdict_name(VERDICT_FAIL)) == 0;
-    return cnt;
+    return job->expected == OUTCOME_FAIL ? 0 : job->counts.failed;
 }
 
 /* Writes the test case of the whole capture, for errors that belong to no connection. */
@@ -304,22 +251,24 @@ void suite_junit(FILE *out, const struct suite_totals *totals, const struct job 
             errors);
     for (size_t i = 0; i < cnt; i++) {
         const struct job *job = &jobs[i];
-        const json_t *side;
+        json_t *report = job_json(job), *side;
+        const json_t *diffs = json_object_get(report, "differences");
         size_t k;
 
         fputs("  <testsuite name=\"", out);
         xml_escape_name(out, job->item->path);
         fprintf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"%d\">\n",
-                direction_cnt(job) + stream_cnt(job) + exchange_cnt(job) + 1, failure_cnt(job),
-                !job_as_expected(job) && job->outcome != OUTCOME_FAIL);
+                job->counts.directions + job->counts.streams + job->counts.exchanges + 1,
+                failure_cnt(job), !job_as_expected(job) && job->outcome != OUTCOME_FAIL);
         put_capture(out, job);
-        json_array_foreach(json_object_get(job->json, "directions"), k, side)
-            put_direction(out, job, k, side);
-        json_array_foreach(json_object_get(job->json, "streams"), k, side)
-            put_stream(out, job, "stream", k, side);
-        json_array_foreach(json_object_get(job->json, "exchanges"), k, side)
-            put_stream(out, job, "exchange", k, side);
+        json_array_foreach(json_object_get(report, "directions"), k, side)
+            put_direction(out, job, diffs, k, side);
+        json_array_foreach(json_object_get(report, "streams"), k, side)
+            put_stream(out, job, diffs, "stream", k, side);
+        json_array_foreach(json_object_get(report, "exchanges"), k, side)
+            put_stream(out, job, diffs, "exchange", k, side);
         fputs("  </testsuite>\n", out);
+        json_decref(report);
     }
     fputs("</testsuites>\n", out);
 }
@@ -330,46 +279,68 @@ void suite_junit(FILE *out, const struct suite_totals *totals, const struct job 
 /* ---- the JSON report ---------------------------------------------------------------------------
  */
 
-json_t *suite_json(const struct suite_totals *totals, const struct job *jobs, size_t cnt)
+static json_t *summary_json(const struct suite_totals *totals)
 {
     json_t *summary = json_pack(
         "{s:i, s:I, s:I, s:I, s:I, s:I, s:I}", "schema_version", SUITE_JSON_VERSION, "captures",
         (json_int_t)totals->captures, "directions", (json_int_t)totals->directions, "streams",
         (json_int_t)totals->streams, "exchanges", (json_int_t)totals->exchanges, "unexpected",
         (json_int_t)unexpected_cnt(totals), "responses_missing", (json_int_t)totals->missing);
-    json_t *captures = json_array();
 
     for (int i = 0; i < OUTCOME_CNT; i++)
         json_object_set_new(summary, outcome_name((enum outcome)i),
                             json_integer((json_int_t)totals->outcome[i]));
-    for (size_t i = 0; i < cnt; i++) {
-        json_object_set_new(jobs[i].json, "outcome", json_string(outcome_name(jobs[i].outcome)));
-        json_object_set_new(jobs[i].json, "expected", json_string(outcome_name(jobs[i].expected)));
-        json_array_append(captures, jobs[i].json);
-    }
-    return json_pack("{s:o, s:o}", "summary", summary, "captures", captures);
+    return summary;
 }
 
-void suite_json_shard(json_t *all, const struct shard *shard, const struct job *jobs,
-                      struct suite_text how)
+/* Returns the data of a capture that `rocedrill merge` needs. */
+static json_t *merge_json(const struct job *job, const struct suite_text *how)
 {
-    json_t *captures = json_object_get(all, "captures"), *head = shard_json(shard);
+    bool shown = !how->folder || how->verbose || !job_as_expected(job);
+    json_t *part = json_pack("{s:I, s:o}", "position", (json_int_t)job->item->position, "text",
+                             json_lossy_string(shown && job->text ? job->text : ""));
 
-    json_object_set_new(head, "folder", json_boolean(how.folder != NULL));
-    if (how.folder)
-        json_object_set_new(head, "folder_name", json_lossy_string(how.folder));
-    json_object_set_new(head, "verbose", json_boolean(how.verbose));
-    json_object_set_new(all, "shard", head);
-    for (size_t i = 0; i < json_array_size(captures); i++) {
-        const struct job *job = &jobs[i];
-        bool shown = !how.folder || how.verbose || !job_as_expected(job);
-        json_t *part = json_pack("{s:I, s:o}", "position", (json_int_t)job->item->position, "text",
-                                 json_lossy_string(shown && job->text ? job->text : ""));
+    if (job->error)
+        json_object_set_new(part, "error", json_lossy_string(job->error));
+    if (job->ladders)
+        json_object_set_new(part, "ladders", json_lossy_string(job->ladders));
+    return part;
+}
 
-        if (job->error)
-            json_object_set_new(part, "error", json_lossy_string(job->error));
-        if (job->ladders)
-            json_object_set_new(part, "ladders", json_lossy_string(job->ladders));
-        json_object_set_new(json_array_get(captures, i), "merge", part);
+static json_t *head_json(const struct shard *shard, const struct suite_text *how)
+{
+    json_t *head = shard_json(shard);
+
+    json_object_set_new(head, "folder", json_boolean(how->folder != NULL));
+    if (how->folder)
+        json_object_set_new(head, "folder_name", json_lossy_string(how->folder));
+    json_object_set_new(head, "verbose", json_boolean(how->verbose));
+    return head;
+}
+
+bool suite_json(FILE *out, const struct suite_totals *totals, const struct job *jobs, size_t cnt,
+                const struct shard *shard, const struct suite_text *how)
+{
+    struct json_writer w = {.out = out, .indent = 2};
+
+    putc('{', out);
+    json_writer_member(&w, "summary", summary_json(totals));
+    json_writer_list(&w, "captures");
+    for (size_t i = 0; i < cnt; i++) {
+        struct json_writer c = {.out = out, .indent = JOB_REPORT_INDENT, .member = true};
+
+        json_writer_next(&w);
+        fprintf(out, "{%s", jobs[i].report ? jobs[i].report : "");
+        json_writer_member(&c, "outcome", json_string(outcome_name(jobs[i].outcome)));
+        json_writer_member(&c, "expected", json_string(outcome_name(jobs[i].expected)));
+        if (shard)
+            json_writer_member(&c, "merge", merge_json(&jobs[i], how));
+        fputs("\n    }", out);
+        w.failed |= c.failed || !jobs[i].report;
     }
+    json_writer_list_end(&w);
+    if (shard)
+        json_writer_member(&w, "shard", head_json(shard, how));
+    fputs("\n}\n", out);
+    return !w.failed;
 }

@@ -36,11 +36,6 @@ void suite_text(FILE *out, const struct suite_totals *totals, const struct job *
 /* Prints the JUnit report: one test suite for each capture, one test case for each connection. */
 void suite_junit(FILE *out, const struct suite_totals *totals, const struct job *jobs, size_t cnt);
 
-/* Returns {summary: {captures, connections, <outcome>: count, unexpected}, captures: [report...]}.
- * Each report also has the members outcome and expected. Returns a new reference, or NULL if out of
- * memory. */
-json_t *suite_json(const struct suite_totals *totals, const struct job *jobs, size_t cnt);
-
 /* Options of the text report of a suite. `rocedrill merge` prints the same report from the outputs
  * of several runs. */
 struct suite_text {
@@ -49,9 +44,11 @@ struct suite_text {
     bool verbose;       /* print the texts of all captures */
 };
 
-/* Adds to suite_json() of a shard (a part of the captures) the data that `rocedrill merge`
- * needs. */
-void suite_json_shard(json_t *all, const struct shard *shard, const struct job *jobs,
-                      struct suite_text how);
+/* Writes {summary: {captures, connections, <outcome>: count, unexpected}, captures: [report...]}.
+ * Each report also has the members outcome and expected. If `shard` is not NULL (the jobs are a
+ * part of the captures), also writes the data that `rocedrill merge` needs. Returns false if out of
+ * memory; the text is then incomplete. */
+bool suite_json(FILE *out, const struct suite_totals *totals, const struct job *jobs, size_t cnt,
+                const struct shard *shard, const struct suite_text *how);
 
 #endif

@@ -16,11 +16,17 @@
 #include "util/json_util.h"
 #include "util/strbuf.h"
 
+/* Files that a job writes. */
+struct job_files {
+    FILE *text;
+    FILE *report; /* NULL if options.json is not set */
+};
+
 /* A job and the process that runs the job. */
 struct worker {
     pid_t pid; /* 0 if there is no process */
-    FILE *text;
-    FILE *json;
+    struct job_files files;
+    FILE *result; /* other members of struct job, as JSON */
 };
 
 static const enum outcome outcomes[] = {[VERDICT_PASS] = OUTCOME_PASS,
@@ -37,10 +43,49 @@ static const char *peer_of(const struct capture_item *item, const struct job_opt
 /* ---- running one job --------------------------------------------------------------------------
  */
 
-static json_t *fault_json(const char *file, const char *text)
+void job_count(void *ctx, const char *list, const json_t *element)
 {
-    return json_pack("{s:o, s:s, s:o}", "file", json_lossy_string(file), "verdict", "ERROR",
-                     "error", json_lossy_string(text));
+    struct job_counts *counts = ctx;
+    const json_t *ours = json_object_get(element, "as_responder");
+    const json_t *missing = json_object_get(json_object_get(ours, "ignored"), "not_captured");
+    const char *verdict = json_string_value(json_object_get(element, "verdict"));
+
+    counts->directions += strcmp(list, "directions") == 0;
+    counts->streams += strcmp(list, "streams") == 0;
+    counts->exchanges += strcmp(list, "exchanges") == 0;
+    counts->failed += verdict && strcmp(verdict, verdict_name(VERDICT_FAIL)) == 0;
+    counts->cut += json_integer_value(json_object_get(ours, "cut_payloads")) > 0;
+    counts->missing += (size_t)json_integer_value(missing);
+}
+
+json_t *job_json(const struct job *job)
+{
+    size_t len = job->report ? strlen(job->report) : 0;
+    char *text = malloc(len + 3);
+    json_t *json = NULL;
+
+    if (text) {
+        snprintf(text, len + 3, "{%s}", job->report ? job->report : "");
+        json = json_loads(text, 0, NULL);
+    }
+    free(text);
+    return json;
+}
+
+static struct json_writer report_writer(struct job *job, FILE *report)
+{
+    return (struct json_writer){
+        .out = report, .indent = JOB_REPORT_INDENT, .element = job_count, .ctx = &job->counts};
+}
+
+/* Writes the report of a capture that could not be replayed. */
+static void write_fault(struct job *job, FILE *report, const char *text)
+{
+    struct json_writer w = report_writer(job, report);
+
+    json_writer_member(&w, "file", json_lossy_string(job->item->path));
+    json_writer_member(&w, "verdict", json_string("ERROR"));
+    json_writer_member(&w, "error", json_lossy_string(text));
 }
 
 /* Returns the expected outcome of a job. In a closed loop there are no recorded packets to differ
@@ -52,9 +97,10 @@ static enum outcome expected_of(const struct job *job, const struct job_options 
     return job->outcome == OUTCOME_SKIPPED ? OUTCOME_SKIPPED : OUTCOME_PASS;
 }
 
-static int play_closed(struct job *job, FILE *text, const struct replay *replay,
+static int play_closed(struct job *job, const struct job_files *files, const struct replay *replay,
                        const struct job_options *options, struct error *error)
 {
+    struct json_writer w = report_writer(job, files->report);
     struct loop_options closed = *options->closed;
     struct loop_summary sum;
     int rc;
@@ -69,8 +115,10 @@ static int play_closed(struct job *job, FILE *text, const struct replay *replay,
             error_set(error, "%s: nothing to replay: %s", replay->trace.name,
                       closed_sum_skip_reason(&sum));
         if (options->text)
-            report_closed_text(text, &sum, options->closed);
-        job->json = report_closed_json(&sum, options->closed);
+            report_closed_text(files->text, &sum, options->closed);
+        report_closed_json(&w, &sum, options->closed);
+        if (w.failed)
+            rc = error_set(error, "%s: the report cannot be created", replay->trace.name);
     }
     loop_summary_free(&sum);
     return rc;
@@ -109,20 +157,24 @@ static void draw_ladders(struct job *job, const struct replay *replay,
     fclose(out);
 }
 
-static void play_recorded(struct job *job, FILE *text, const struct replay *replay,
-                          const struct job_options *options, struct error *error)
+static int play_recorded(struct job *job, const struct job_files *files,
+                         const struct replay *replay, const struct job_options *options,
+                         struct error *error)
 {
+    struct json_writer w = report_writer(job, files->report);
+
     job->outcome = outcomes[report_verdict(replay)];
     if (job->outcome == OUTCOME_SKIPPED)
         error_set(error, "%s: nothing to replay: %s", replay->trace.name,
                   report_skip_reason(replay));
     if (options->text)
-        report_text(text, replay, &options->report);
+        report_text(files->text, replay, &options->report);
     if (options->text && job->outcome == OUTCOME_FAIL && !options->live)
-        print_rerun_command(text, job, options);
+        print_rerun_command(files->text, job, options);
     if (options->ladders && job->outcome == OUTCOME_FAIL)
         draw_ladders(job, replay, &options->report);
-    job->json = report_json(replay);
+    report_json(&w, replay);
+    return w.failed ? error_set(error, "%s: the report cannot be created", replay->trace.name) : 0;
 }
 
 static void keep_fault(struct job *job, const struct error *error)
@@ -130,7 +182,8 @@ static void keep_fault(struct job *job, const struct error *error)
     job->error = error->text[0] ? strdup(error->text) : NULL;
 }
 
-static void play_capture(struct job *job, FILE *text, const struct job_options *options)
+static void play_capture(struct job *job, const struct job_files *files,
+                         const struct job_options *options)
 {
     const struct replay_options replay_options = {.quirks = peer_of(job->item, options),
                                                   .strict = options->strict,
@@ -148,11 +201,13 @@ static void play_capture(struct job *job, FILE *text, const struct job_options *
     if (rc != 0 ||
         (options->dump_path &&
          setup_dump_write(&replay.session, &replay.memory_log, options->dump_path, &error) != 0) ||
-        (options->closed && play_closed(job, text, &replay, options, &error) != 0)) {
+        (options->closed ? play_closed(job, files, &replay, options, &error)
+                         : play_recorded(job, files, &replay, options, &error)) != 0) {
         job->outcome = OUTCOME_UNUSABLE;
-        job->json = fault_json(job->item->path, error.text);
-    } else if (!options->closed) {
-        play_recorded(job, text, &replay, options, &error);
+        job->counts = (struct job_counts){0};
+        if (files->report && (fflush(files->report), ftruncate(fileno(files->report), 0)) == 0)
+            rewind(files->report);
+        write_fault(job, files->report, error.text);
     }
     keep_fault(job, &error);
     replay_free(&replay);
@@ -161,63 +216,109 @@ static void play_capture(struct job *job, FILE *text, const struct job_options *
 /* Returns the contents of a file as text, or NULL if out of memory. */
 static char *read_back(FILE *file)
 {
-    size_t cap = 4096, len = 0, n;
-    char *text = malloc(cap);
+    off_t len = fseeko(file, 0, SEEK_END) == 0 ? ftello(file) : -1;
+    char *text = len < 0 ? NULL : malloc((size_t)len + 1);
 
     rewind(file);
-    while (text && (n = fread(text + len, 1, cap - len - 1, file)) > 0) {
-        len += n;
-        if (cap - len < 2048) {
-            char *more = realloc(text, cap *= 2);
-
-            if (!more)
-                free(text);
-            text = more;
-        }
-    }
     if (text)
-        text[len] = '\0';
+        text[fread(text, 1, (size_t)len, file)] = '\0';
     return text;
+}
+
+/* Creates the files of a job. Returns 0, or -1 and an error. Call close_files() in both cases. */
+static int open_files(struct job_files *files, const struct job *job,
+                      const struct job_options *options, struct error *error)
+{
+    files->text = tmpfile();
+    files->report = options->json ? tmpfile() : NULL;
+    return files->text && (files->report || !options->json)
+               ? 0
+               : error_set(error, "%s: cannot create a temporary file: %s", job->item->path,
+                           strerror(errno));
+}
+
+static void close_files(struct job_files *files)
+{
+    if (files->text)
+        fclose(files->text);
+    if (files->report)
+        fclose(files->report);
+}
+
+/* Reads the files of a job that has ended. */
+static void read_files(struct job *job, const struct job_files *files)
+{
+    job->text = read_back(files->text);
+    if (files->report)
+        job->report = read_back(files->report);
 }
 
 /* ---- worker processes --------------------------------------------------------------------------
  */
 
-/* Writes the result of a worker to its JSON file, for collect_result(). */
-static int exit_worker(const struct job *job, FILE *json)
+/* Writes the result of a worker to its file, for collect_result(). */
+static int exit_worker(const struct job *job, FILE *result)
 {
-    json_t *all = json_pack("{s:i, s:o, s:o, s:O}", "outcome", (int)job->outcome, "fault",
-                            job->error ? json_lossy_string(job->error) : json_null(), "ladders",
-                            job->ladders ? json_lossy_string(job->ladders) : json_null(), "report",
-                            job->json);
-    int rc = !all || json_dumpf(all, json, 0) != 0 || fflush(json) != 0 ? -1 : 0;
+    const struct job_counts *n = &job->counts;
+    json_t *all =
+        json_pack("{s:i, s:o, s:o, s:[IIIIII]}", "outcome", (int)job->outcome, "fault",
+                  job->error ? json_lossy_string(job->error) : json_null(), "ladders",
+                  job->ladders ? json_lossy_string(job->ladders) : json_null(), "counts",
+                  (json_int_t)n->directions, (json_int_t)n->streams, (json_int_t)n->exchanges,
+                  (json_int_t)n->failed, (json_int_t)n->cut, (json_int_t)n->missing);
+    int rc = !all || json_dumpf(all, result, 0) != 0 || fflush(result) != 0 ? -1 : 0;
 
     json_decref(all);
     return rc;
 }
 
+static void close_worker(struct worker *w)
+{
+    close_files(&w->files);
+    if (w->result)
+        fclose(w->result);
+    *w = (struct worker){.pid = 0};
+}
+
 static int start_worker(struct job *job, struct worker *w, const struct job_options *options,
                         struct error *error)
 {
-    w->text = tmpfile();
-    w->json = tmpfile();
+    int rc = open_files(&w->files, job, options, error);
+
+    w->result = tmpfile();
     fflush(NULL);
-    w->pid = w->text && w->json ? fork() : -1;
+    w->pid = rc == 0 && w->result ? fork() : -1;
     if (w->pid < 0) {
-        error_set(error, "%s: cannot start the replay process or create a temporary file: %s",
-                  job->item->path, strerror(errno));
-        if (w->text)
-            fclose(w->text);
-        if (w->json)
-            fclose(w->json);
-        w->pid = 0;
+        if (rc == 0)
+            error_set(error, "%s: cannot start the replay process or create a temporary file: %s",
+                      job->item->path, strerror(errno));
+        close_worker(w);
         return -1;
     }
     if (w->pid == 0) {
-        play_capture(job, w->text, options);
-        _exit(job->json && fflush(w->text) == 0 && exit_worker(job, w->json) == 0 ? 0 : 1);
+        play_capture(job, &w->files, options);
+        _exit(fflush(w->files.text) == 0 && (!w->files.report || fflush(w->files.report) == 0) &&
+                      exit_worker(job, w->result) == 0
+                  ? 0
+                  : 1);
     }
     return 0;
+}
+
+/* Reads the members of a job that exit_worker() wrote. */
+static void read_result(struct job *job, const json_t *all)
+{
+    const json_t *n = json_object_get(all, "counts");
+    size_t *const member[] = {&job->counts.directions, &job->counts.streams, &job->counts.exchanges,
+                              &job->counts.failed,     &job->counts.cut,     &job->counts.missing};
+
+    job->outcome = (enum outcome)json_integer_value(json_object_get(all, "outcome"));
+    if (json_is_string(json_object_get(all, "fault")))
+        job->error = strdup(json_string_value(json_object_get(all, "fault")));
+    if (json_is_string(json_object_get(all, "ladders")))
+        job->ladders = strdup(json_string_value(json_object_get(all, "ladders")));
+    for (size_t i = 0; i < sizeof(member) / sizeof(member[0]); i++)
+        *member[i] = (size_t)json_integer_value(json_array_get(n, i));
 }
 
 static void collect_result(struct job *job, struct worker *w, int status)
@@ -225,20 +326,17 @@ static void collect_result(struct job *job, struct worker *w, int status)
     json_t *all = NULL;
 
     if (status == 0) {
-        rewind(w->json);
-        all = json_loadf(w->json, 0, NULL);
+        rewind(w->result);
+        all = json_loadf(w->result, 0, NULL);
     }
     if (all) {
-        job->outcome = (enum outcome)json_integer_value(json_object_get(all, "outcome"));
-        if (json_is_string(json_object_get(all, "fault")))
-            job->error = strdup(json_string_value(json_object_get(all, "fault")));
-        if (json_is_string(json_object_get(all, "ladders")))
-            job->ladders = strdup(json_string_value(json_object_get(all, "ladders")));
-        job->json = json_incref(json_object_get(all, "report"));
-        job->text = read_back(w->text);
+        read_result(job, all);
+        read_files(job, &w->files);
         json_decref(all);
     } else {
         struct error error;
+        size_t len;
+        FILE *report = open_memstream(&job->report, &len);
 
         job->outcome = OUTCOME_CRASHED;
         if (WIFSIGNALED(status))
@@ -248,11 +346,11 @@ static void collect_result(struct job *job, struct worker *w, int status)
             error_set(&error, "%s: the replay process ended abnormally (wait status %d)",
                       job->item->path, status);
         keep_fault(job, &error);
-        job->json = fault_json(job->item->path, error.text);
+        write_fault(job, report, error.text);
+        if (report)
+            fclose(report);
     }
-    fclose(w->text);
-    fclose(w->json);
-    w->pid = 0;
+    close_worker(w);
 }
 
 struct job_batch {
@@ -334,14 +432,16 @@ static int run_in_process(struct job_batch *batch, const struct job_options *opt
 {
     for (size_t at; file_queue_take(&batch->queue, &at);) {
         struct job *job = &batch->jobs[at];
-        FILE *text = tmpfile();
+        struct job_files files;
+        int rc = open_files(&files, job, options, error);
 
-        if (!text)
-            return error_set(error, "%s: cannot create a temporary file: %s", job->item->path,
-                             strerror(errno));
-        play_capture(job, text, options);
-        job->text = read_back(text);
-        fclose(text);
+        if (rc == 0) {
+            play_capture(job, &files, options);
+            read_files(job, &files);
+        }
+        close_files(&files);
+        if (rc != 0)
+            return -1;
         finish_job(batch, at, options);
         notify_watcher(batch);
     }
@@ -377,7 +477,7 @@ void jobs_free(struct job *jobs, size_t cnt)
         free(jobs[i].text);
         free(jobs[i].error);
         free(jobs[i].ladders);
-        json_decref(jobs[i].json);
+        free(jobs[i].report);
     }
     free(jobs);
 }

@@ -23,8 +23,17 @@ struct job_options {
     const struct live_options *live;   /* options of a live replay, which allows one capture at a
                                         * time; NULL: our own RNIC */
     bool text;                         /* create the text report */
+    bool json;                         /* create the JSON report */
     bool ladders;                      /* draw the ladders of captures that fail */
     struct report_options report;
+};
+
+/* Numbers of the parts of a report. */
+struct job_counts {
+    size_t directions, streams, exchanges;
+    size_t failed;  /* number of directions, streams and exchanges with the verdict FAIL */
+    size_t cut;     /* number of directions with payloads that a snaplen cut */
+    size_t missing; /* number of responses of our RNIC that the capture lacks */
 };
 
 struct job {
@@ -35,9 +44,11 @@ struct job {
     char *text;            /* text report; "" if options.text was not set */
     char *ladders;         /* result of report_ladders(); NULL if the capture did not fail, or if
                             * options.ladders was not set */
-    json_t *json;          /* result of report_json(), or {file, verdict: ERROR, error} */
-    char *error; /* reason, with the file name, why the outcome is SKIPPED, UNUSABLE or CRASHED; or
-                  * NULL */
+    struct job_counts counts;
+    char *report; /* members of the JSON object of the capture, as report_json() writes them, or
+                   * file, verdict and error; NULL if options.json was not set */
+    char *error;  /* reason, with the file name, why the outcome is SKIPPED, UNUSABLE or CRASHED; or
+                   * NULL */
 };
 
 /* Callbacks: job_done() is called for each finished job, in the order of the jobs. job_progress()
@@ -61,6 +72,16 @@ int worker_pool_run(const struct capture_set *captures, unsigned at_a_time,
                     const struct job_options *options, const struct job_watcher *watcher,
                     struct job **out, struct error *error);
 void jobs_free(struct job *jobs, size_t cnt);
+
+/* Indentation of the members of job.report. */
+#define JOB_REPORT_INDENT 6u
+
+/* Counts an element of a report: a callback of struct json_writer, whose `ctx` is a struct
+ * job_counts. */
+void job_count(void *counts, const char *list, const json_t *element);
+
+/* Returns the JSON object of a capture, or NULL if out of memory. The caller releases it. */
+json_t *job_json(const struct job *job);
 
 /* Returns whether the outcome of a job was the expected one. */
 static inline bool job_as_expected(const struct job *job)

@@ -92,17 +92,25 @@ static unsigned add_packet(struct search *s, struct supposed_use *use, uint32_t 
 }
 
 /* Returns the cost of the packets from `from` to before `to` on the assumption that a new use of
- * the QPs begins at `from`. Stops when the cost exceeds `max`. */
+ * the QPs begins at `from`. Stops when the cost exceeds `max`. If packet `from` costs 2 * USE_ODD
+ * in the present use, the first response after it must fit the new use. Otherwise the packet may
+ * have one wrong PSN, so the function adds USE_ODD. */
 static unsigned cost_of_start(struct search *s, uint32_t from, uint32_t to, unsigned max)
 {
     struct supposed_use use;
-    unsigned sum = 0;
+    unsigned sum = 0, until_answer = s->cost[from] >= 2 * USE_ODD ? USE_ODD : 0;
+    bool answered = false;
 
     supposed_use_init(&use, s->trace, true);
-    for (uint32_t i = from; i < to && sum <= max && !s->no_memory; i++)
+    for (uint32_t i = from; i < to && sum <= max && !s->no_memory; i++) {
         sum += add_packet(s, &use, i);
+        if (!answered && trace_is_response(&s->trace->pkt[s->conn->pkt[i]])) {
+            answered = true;
+            until_answer = sum < USE_ODD ? 0 : until_answer;
+        }
+    }
     supposed_use_free(&use);
-    return sum;
+    return sum + until_answer;
 }
 
 /* Returns the sum of the known costs of the packets from `from` to before `to`. */

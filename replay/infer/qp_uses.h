@@ -8,7 +8,8 @@
  * cannot explain a packet, a new use may have begun at that packet or before. For each such place,
  * the search compares two costs of the packets around it: that of one use, and that of two uses. A
  * new use must explain at least two packets more, so that one altered packet does not begin a new
- * use.
+ * use. A request that differs in two fields from the earlier one with its PSN counts as two
+ * packets, so that the search finds a use of one message.
  *
  * The two QPs are reset at different times. If a responder is reset first, its MSN counts from 0
  * before the requester begins the new use (`reset`). Requests of the previous use that are still on

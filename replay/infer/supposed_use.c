@@ -58,17 +58,40 @@ static bool lacks_address(const struct roce_pkt *p)
            (p->bth.opcode == ROCE_OP_RC_FLUSH || p->bth.opcode == ROCE_OP_RC_ATOMIC_WRITE);
 }
 
-/* Returns whether two packets request different operations: their opcode or the address or length
- * in their headers differs. */
+/* Returns whether two packets with one opcode have different immediate data, or invalidate
+ * different R_Keys. */
+static bool has_other_word(const struct roce_pkt *a, const struct roce_pkt *b)
+{
+    return (roce_opcode_has(a->op, ROCE_HDR_IMMDT) && a->immdt.imm != b->immdt.imm) ||
+           (roce_opcode_has(a->op, ROCE_HDR_IETH) && a->ieth.rkey != b->ieth.rkey);
+}
+
+/* Returns whether two packets request different operations: their opcode, length, immediate data,
+ * or the address in their headers differs. */
 static bool is_other_request(const struct roce_pkt *a, const struct roce_pkt *b)
 {
-    if (a->bth.opcode != b->bth.opcode || a->payload_len != b->payload_len)
+    if (a->bth.opcode != b->bth.opcode || a->payload_len != b->payload_len || has_other_word(a, b))
         return true;
     if (roce_opcode_has(a->op, ROCE_HDR_RETH))
         return (a->reth.va != b->reth.va && !lacks_address(a) && !lacks_address(b)) ||
                a->reth.rkey != b->reth.rkey || a->reth.dma_len != b->reth.dma_len;
     return roce_opcode_has(a->op, ROCE_HDR_ATOMICETH) &&
            (a->atomiceth.va != b->atomiceth.va || a->atomiceth.rkey != b->atomiceth.rkey);
+}
+
+/* Returns whether two packets differ in at least two of opcode, length, address, immediate data and
+ * payload bytes, so that they are not two copies of one request with one altered field. */
+static bool is_unrelated(const struct roce_pkt *a, const struct roce_pkt *b)
+{
+    size_t common = a->payload_len < b->payload_len ? a->payload_len : b->payload_len;
+    bool addressed = roce_opcode_has(a->op, ROCE_HDR_RETH) && roce_opcode_has(b->op, ROCE_HDR_RETH);
+    unsigned cnt = a->bth.opcode != b->bth.opcode;
+
+    cnt += a->payload_len != b->payload_len || (addressed && a->reth.dma_len != b->reth.dma_len);
+    cnt += addressed && (a->reth.va != b->reth.va || a->reth.rkey != b->reth.rkey);
+    cnt += a->bth.opcode == b->bth.opcode && has_other_word(a, b);
+    cnt += common > 0 && memcmp(a->payload, b->payload, common) != 0;
+    return cnt > 1;
 }
 
 static bool is_same_payload(const struct roce_pkt *a, const struct roce_pkt *b)
@@ -139,8 +162,9 @@ static unsigned compare_requests(const struct supposed_use *use, uint32_t idx, u
             use->trace->pkt[e->shifted].payload_len == pkt.payload_len)
             return USE_OTHER;
         e->shifted = idx;
+        return USE_ODD;
     }
-    return USE_ODD;
+    return is_unrelated(&pkt, &before) ? 2 * USE_ODD : USE_ODD;
 }
 
 /* Returns the PSN after the last response that a request may have. The path MTU is unknown, so a

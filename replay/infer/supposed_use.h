@@ -2,7 +2,8 @@
 /*
  * Supposed use: the packets of a QP pair, under the supposition that they belong to one use of the
  * two QPs. Each packet is compared with the earlier packets of the use. A packet that one use
- * cannot explain costs USE_ODD. qp_uses.c compares the costs of several suppositions.
+ * cannot explain costs USE_ODD, or twice that if not even one altered field explains it. qp_uses.c
+ * compares the costs of several suppositions.
  *
  * These rules apply within one use. All requests with one PSN request the same operation (R153).
  * The responses name PSNs that were requested, and fit the operation. The MSN counts messages from

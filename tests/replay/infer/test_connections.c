@@ -271,6 +271,41 @@ static void add_sends(struct talk *t, uint32_t cnt, uint32_t len, uint8_t seed)
     }
 }
 
+/* Appends three uses that begin at one PSN; the second one has one message of 800 bytes. The first
+ * request of the third one is a WRITE, or a SEND with another length than that message. */
+static void add_short_use(struct talk *t, bool write)
+{
+    talk_init(t);
+    add_sends(t, 12, 100, 1);
+    talk_send(t, ROCE_OP_RC_SEND_ONLY, 0, 800, 5);
+    talk_ack(t, 0, 0x1F, 1);
+    t->time += UINT64_C(200000000);
+    if (write)
+        talk_write(t, ROCE_OP_RC_WRITE_ONLY, 0, 0x1000, 7, 16, 16, 2);
+    else
+        talk_send(t, ROCE_OP_RC_SEND_ONLY, 0, 799, 5);
+    talk_ack(t, 0, 0x1F, 1);
+    talk_read(t, 1, 0x2000, 7, 16);
+    talk_read_resp(t, ROCE_OP_RC_READ_RESP_ONLY, 1, 2, 16, 2);
+}
+
+/* Only one request shows that a use of one message is over. It shows a new use if it differs in
+ * opcode and length, but if only its length differs, it may be an altered retransmission. */
+static void a_use_of_one_message_is_a_use(void)
+{
+    struct replay replay;
+    struct talk t;
+
+    add_short_use(&t, true);
+    EXPECT_EQ(count_passed(&t, "short-use.pcap"), 3);
+    add_short_use(&t, false);
+    talk_replay(&t, &replay, NULL);
+    EXPECT_EQ(replay.session.dir_cnt, 2);
+    EXPECT_EQ(replay.requests.diff_cnt, 1);
+    replay_free(&replay);
+    talk_free(&t);
+}
+
 /* The network delays the first request of the second use of the QPs. So the second use begins in
  * the capture with the second request and the sequence NAK for the first one. */
 static void a_use_may_begin_with_a_reordered_request(void)
@@ -505,6 +540,7 @@ SUITE("replay.connections", TEST(every_capture_has_the_connections_that_check_pr
       TEST(a_late_ack_after_a_retransmission_begins_no_use),
       TEST(a_use_may_begin_with_a_reordered_request), TEST(equal_uses_are_told_apart_by_the_msn),
       TEST(the_msn_shows_the_first_of_reordered_requests), TEST(one_wrong_psn_begins_no_use),
+      TEST(a_use_of_one_message_is_a_use),
       TEST(a_use_begins_after_the_last_retries_of_the_use_before),
       TEST(shifted_psns_after_empty_writes_begin_no_use),
       TEST(a_request_may_arrive_in_the_next_use),

@@ -129,6 +129,26 @@ static bool first_was_overtaken(const struct response_case *c)
     return kind_of(c) != ROCE_KIND_ACK && is_first_answer(c) && follows_higher_msn(c);
 }
 
+/* Returns whether an ACK may answer a copy of a request that the network made after the capture
+ * point. Responses that the responder sent before must show every request that the ACK acknowledges
+ * and every message that its MSN counts. */
+static bool answers_network_copy(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    int64_t rel = s->event[c->event].rel;
+    roce_psn msn = roce_psn_of(event_packet(s, c->event)->msn);
+
+    if (!event_is_syndrome(s, c->event, ROCE_SYN_ACK) || !request_at(s, rel) ||
+        rel > c->recorded_acked || roce_psn_diff(msn, roce_psn_of(request_table_msn(s, rel))) < 0)
+        return false;
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
+        if (s->event[i].response && s->event[i].usable && !s->event[i].before_first &&
+            roce_psn_diff(msn, roce_psn_of(event_packet(s, i)->msn)) <= 0 &&
+            counts_messages(s, i) && request_table_msn_fits(s, i))
+            return true;
+    return false;
+}
+
 /* Returns whether the PSN of a response is before the first captured request, and its MSN counts no
  * later message. The explanation is that the network delayed the response behind responses to later
  * requests. */
@@ -234,6 +254,7 @@ const struct inconclusive_rule reasons_order[] = {
     {counts_what_arrived, true,  inconclusive_copies},
     {answers_swapped,     true,  "shows responses that the network reordered"},
     {was_overtaken,       true,  "shows responses that the network reordered"},
+    {answers_network_copy, false, "does not show which requests the network duplicated after the capture point"},
     {answers_before_first, true, "shows responses that the network reordered"},
     {first_was_overtaken, false, "shows responses that the network reordered"},
     {was_overtaken_nak,   true,  "shows responses that the network reordered"},

@@ -273,6 +273,33 @@ static void a_sequence_nak_may_follow_a_lost_rnr_nak(void)
     }
 }
 
+/* The network duplicates a WRITE behind the capture point. The responder executes the READ after it
+ * before the copy arrives, so the ACK of the copy counts the READ. Without the response to the
+ * READ, no other packet shows that the READ was executed, and the MSN differs. */
+static void an_ack_of_an_unseen_copy_counts_later_messages(void)
+{
+    for (unsigned executed = 0; executed <= 1; executed++) {
+        uint32_t frame;
+        struct talk t;
+
+        talk_init(&t);
+        talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 5, VA, RKEY, 20, 20, 1);
+        talk_read(&t, 6, VA + 64, RKEY, 64);
+        talk_ack(&t, 5, ACK, 1);
+        if (executed)
+            talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 6, 2, 64, 2);
+        frame = talk_ack(&t, 5, ACK, 2);
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
+        talk_ack(&t, 7, ACK, 3);
+        if (executed) {
+            expect_holds(&t, 0, 1);
+            continue;
+        }
+        talk_expect_diff(&t, PEER, frame, "aeth.msn");
+        talk_free(&t);
+    }
+}
+
 SUITE("replay.network", TEST(start_msn_is_not_taken_from_acks_of_duplicates),
       TEST(start_msn_is_not_taken_from_two_equal_acks),
       TEST(a_delayed_request_arrives_as_a_duplicate), TEST(a_delayed_request_finds_no_receive_wqe),
@@ -281,4 +308,5 @@ SUITE("replay.network", TEST(start_msn_is_not_taken_from_acks_of_duplicates),
       TEST(a_first_message_of_several_packets_may_be_late),
       TEST(a_lost_refusal_inside_a_write_is_inconclusive),
       TEST(a_late_read_counts_in_the_ack_of_a_duplicate),
-      TEST(a_sequence_nak_may_follow_a_lost_rnr_nak))
+      TEST(a_sequence_nak_may_follow_a_lost_rnr_nak),
+      TEST(an_ack_of_an_unseen_copy_counts_later_messages))

@@ -131,49 +131,87 @@ static void write_band(const struct psn_graph *g, uint64_t from, uint64_t to, do
     double x0 = fmax(x_of(g, from), LEFT), x1 = fmin(x_of(g, to), WIDTH - RIGHT);
 
     if (x1 > x0)
-        fprintf(g->out,
-                "<rect class=\"%s band\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"10\"/>\n",
+        fprintf(g->out, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"10\"/>\n",
                 class, x0, y - 5, x1 - x0);
 }
 
-/* Returns whether the graph shows the wait before a retransmission as a coloured band. The wait
- * after an RNR NAK is drawn as the band of the RNR NAK instead. */
-static bool run_waited(const struct packet_run *run)
+/* Kinds of bands, in the order of the legend: waits before retransmissions, and slow responses. */
+enum band {
+    BAND_RNR,
+    BAND_NAK,
+    BAND_TIMEOUT,
+    BAND_SPURIOUS,
+    BAND_READ,
+    BAND_OTHER,
+    BAND_SLOW,
+    BANDS
+};
+
+static const struct {
+    const char *class, *text;
+} bands[BANDS] = {
+    [BAND_RNR] = {"rnr band", "band: wait after an RNR NAK"},
+    [BAND_NAK] = {"nak band", "band: wait for a sequence NAK"},
+    [BAND_TIMEOUT] = {"timeout band", "band: wait for a timeout"},
+    [BAND_SPURIOUS] = {"spurious band",
+                       "band: wait for a spurious timeout (the response came later)"},
+    [BAND_READ] = {"response-again band", "band: wait for lost READ data"},
+    [BAND_OTHER] = {"other band", "band: wait before another retransmission"},
+    [BAND_SLOW] = {"slow band", "band: slow response"},
+};
+
+static enum band band_of(uint8_t cause)
 {
-    return run->class == RUN_REPEATED_REQUEST && run->wait && run->cause != ROCE_CAUSE_RNR_NAK;
+    switch (cause) {
+    case ROCE_CAUSE_RNR_NAK: return BAND_RNR;
+    case ROCE_CAUSE_SEQ_NAK: return BAND_NAK;
+    case ROCE_CAUSE_TIMEOUT: return BAND_TIMEOUT;
+    case ROCE_CAUSE_SPURIOUS: return BAND_SPURIOUS;
+    case ROCE_CAUSE_IMPLIED_NAK:
+    case ROCE_CAUSE_READ_GAP: return BAND_READ;
+    default: return BAND_OTHER;
+    }
 }
 
-/* Finds the slow responses: responses to a request that was sent once, with no other packet in the
- * SLOW_NS before the response. Draws a band for each if `draws` is true. Returns the number of slow
- * responses. */
-static unsigned write_slow(const struct psn_graph *g, bool draws)
+/* Writes a band for each wait that the time budget counts, if `draws` is true. Sets found[k] if
+ * there is a band of kind k. The wait before a retransmission begins with the latest packet, or if
+ * a NAK caused the retransmission, with the latest request. A response is slow if its request was
+ * sent once, and no other packet was captured in the SLOW_NS before the response. Packets that the
+ * receiver drops do not count. */
+static void write_bands(const struct psn_graph *g, bool draws, bool found[BANDS])
 {
-    int64_t last = 0, acked = INT64_MIN;
-    uint64_t before = UINT64_MAX;
+    int64_t last = 0, acked = INT64_MIN, requested = 0;
+    uint64_t packet = UINT64_MAX, request = UINT64_MAX; /* times of the latest ones */
     bool again = false;
-    unsigned cnt = 0;
 
     for (uint32_t i = 0; i < g->cnt; i++) {
         const struct packet_run *run = &g->run[i];
-        bool answers = run->class == RUN_ACK || run->class == RUN_RESPONSE;
+        bool answers = run->class == RUN_ACK || run->class == RUN_RESPONSE,
+             repeats = run->class == RUN_REPEATED_REQUEST;
+        enum band band = repeats ? band_of(run->cause) : BAND_SLOW;
+        uint64_t from = band <= BAND_NAK ? request : packet;
         int64_t psn;
 
         if (!run_is_in(g, run))
             continue;
         psn = relative_psn(g, run, &last);
-        if (answers && psn + run->span > acked) {
-            if (!again && before != UINT64_MAX && run->first_time - before >= SLOW_NS) {
-                cnt++;
-                if (draws)
-                    write_band(g, before, run->first_time, y_of(g, (double)psn), "slow");
-            }
-            acked = psn + run->span;
+        if (from < run->first_time && (repeats ? !again || psn <= requested
+                                               : answers && psn + run->span > acked && !again &&
+                                                     run->first_time - from >= SLOW_NS)) {
+            found[band] = true;
+            if (draws)
+                write_band(g, from, run->first_time, y_of(g, (double)psn), bands[band].class);
         }
-        if (run->class == RUN_REQUEST || run->class == RUN_REPEATED_REQUEST)
-            again = run->class == RUN_REPEATED_REQUEST;
-        before = run->last_time;
+        if (answers && psn + run->span > acked)
+            acked = psn + run->span;
+        if (repeats || run->class == RUN_REQUEST) {
+            again = repeats;
+            requested = psn;
+            request = run->last_time;
+        }
+        if (run->class != RUN_DROPPED)
+            packet = run->last_time;
     }
-    return cnt;
 }
 
 /* ---- axes and legend ---------------------------------------------------------------------------
@@ -256,34 +294,12 @@ static void write_legend_entry(const struct psn_graph *g, struct legend *at, con
 /* Writes an entry for each kind of band that the graph has. */
 static void write_bands_legend(const struct psn_graph *g, struct legend *at)
 {
-    bool asked = false, waited = false, spurious = false, paused = false;
+    bool found[BANDS] = {false};
 
-    for (uint32_t i = 0; i < g->cnt; i++) {
-        const struct packet_run *run = &g->run[i];
-        bool timed = run->cause == ROCE_CAUSE_TIMEOUT || run->cause == ROCE_CAUSE_SPURIOUS;
-
-        if (!run_is_in(g, run))
-            continue;
-        paused |= run->class == RUN_RNR_NAK;
-        asked |= run_waited(run) && !timed;
-        waited |= run_waited(run) && run->cause == ROCE_CAUSE_TIMEOUT;
-        spurious |= run_waited(run) && run->cause == ROCE_CAUSE_SPURIOUS;
-    }
-    if (paused)
-        write_legend_entry(g, at, "rnr band", "band: the pause that an RNR NAK asks for");
-    if (asked)
-        write_legend_entry(g, at, "nak band",
-                           "band: time until a packet was sent again for a reason other than a "
-                           "timeout, usually a NAK");
-    if (waited)
-        write_legend_entry(g, at, "timeout band",
-                           "band: transmission to retransmission after a timeout");
-    if (spurious)
-        write_legend_entry(g, at, "spurious band",
-                           "band: transmission to retransmission after a spurious timeout "
-                           "(the response came later)");
-    if (write_slow(g, false))
-        write_legend_entry(g, at, "slow band", "band: slow response");
+    write_bands(g, false, found);
+    for (unsigned k = 0; k < BANDS; k++)
+        if (found[k])
+            write_legend_entry(g, at, bands[k].class, bands[k].text);
 }
 
 static void write_legend(const struct psn_graph *g, const struct check_report *report,
@@ -392,11 +408,11 @@ static void write_acks(const struct psn_graph *g)
 
 static void write_packets(const struct psn_graph *g)
 {
+    bool found[BANDS];
     int64_t last = 0;
-    uint64_t waited_to = 0;
 
     write_acks(g);
-    write_slow(g, true);
+    write_bands(g, true, found);
     for (uint32_t i = 0; i < g->cnt; i++) {
         const struct packet_run *run = &g->run[i];
         int64_t psn;
@@ -404,16 +420,6 @@ static void write_packets(const struct psn_graph *g)
         if (!run_is_in(g, run))
             continue;
         psn = relative_psn(g, run, &last);
-        if (run_waited(run) && run->first_time - run->wait >= waited_to) {
-            write_band(g, run->first_time - run->wait, run->first_time, y_of(g, (double)psn),
-                       run->cause == ROCE_CAUSE_TIMEOUT    ? "timeout"
-                       : run->cause == ROCE_CAUSE_SPURIOUS ? "spurious"
-                                                           : "nak");
-            waited_to = run->first_time;
-        }
-        if (run->class == RUN_RNR_NAK)
-            write_band(g, run->first_time, run->first_time + run->wait, y_of(g, (double)psn),
-                       "rnr");
         if (run->gap)
             fprintf(g->out, "<path class=\"missing\" d=\"M%.1f %.1fV%.1f\"/>\n",
                     x_of(g, run->first_time), y_of(g, (double)psn),
@@ -439,7 +445,7 @@ static void write_style(FILE *out, double height)
         ".first{fill:#1f5fbf;stroke:#1f5fbf}.again{fill:#d1480f;stroke:#d1480f}"
         ".response{fill:#17805a;stroke:#17805a}.response-again{fill:#a86f00;stroke:#a86f00}"
         ".ack{fill:#6b7480;stroke:#6b7480}.nak,.damaged{fill:#c4122f}.rnr{fill:#8a2be2}.timeout{"
-        "fill:#00707a}.spurious{fill:#7a5c00}.slow{fill:#2a9fd6}"
+        "fill:#00707a}.spurious{fill:#7a5c00}.slow{fill:#2a9fd6}.other{fill:#6b7280}"
         ".step,.line{fill:none}.implied{fill:none;stroke:#c4122f;stroke-width:1.5}"
         ".missing{fill:none;stroke:#c4122f;stroke-width:2.5;stroke-dasharray:3 2}\n"
         "</style>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",

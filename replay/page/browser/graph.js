@@ -19,27 +19,27 @@ const RoceGraph = (function () {
   }
 
   // ---- times of waiting ----
-  const CAUSES = { "timeout": ["timeout", "band: transmission to retransmission after a timeout"],
-    "spurious timeout": ["spurious", "band: transmission to retransmission after a spurious timeout (the response came later)"] };
-  const OTHER_CAUSE = ["nak", "band: time until a packet was sent again for a reason other than a timeout, usually a NAK"];
+  // Colour and legend of the wait before a retransmission, by its cause.
+  const READ_CAUSE = ["response-again", "band: wait for lost READ data"];
+  const CAUSES = { "RNR NAK": ["rnr", "band: wait after an RNR NAK"], "sequence NAK": ["nak", "band: wait for a sequence NAK"], "timeout": ["timeout", "band: wait for a timeout"],
+    "spurious timeout": ["spurious", "band: wait for a spurious timeout (the response came later)"], "implied NAK": READ_CAUSE, "READ response missing": READ_CAUSE,
+    "unknown": ["other", "band: wait before another retransmission"] };
 
-  // Bands of a PSN graph: from and to in seconds, colour, legend, and a text above the band.
+  // Bands of a PSN graph, one for each wait of the time budget, in seconds. It begins with the latest packet, or if a NAK ended it, the latest request.
   function bandsOf(r) {
-    const bands = [], before = [0, 1].map(() => ({ band: -Infinity, packet: Infinity, acked: -Infinity, again: false }));
+    const bands = [], before = [0, 1].map(() => ({ request: Infinity, packet: Infinity, psn: 0, acked: -Infinity, again: false }));
     for (let i = 0; i < r.length; i++) {
-      const s = r.style[i], last = before[s.direction], time = r.time[i], wait = r.wait[i] * 1e-9, acked = r.psn[i] + r.span[i];
-      const add = (from, to, [color, legend], text) => bands.push({ direction: s.direction, psn: r.psn[i], from: from, to: to, color: color, legend: legend, text: text });
-      if (wait && s.class === "repeated request" && s.cause !== "RNR NAK" && time - wait > last.band - 1e-9) { // the first packet of a go-back
-        add(time - wait, time, CAUSES[s.cause] || OTHER_CAUSE, "sent again after " + D.duration(r.wait[i]));
-        last.band = time;
-      }
-      if (wait && s.class === "rnr nak") add(time, time + wait, ["rnr", "band: the pause that an RNR NAK asks for"], "RNR NAK: pause");
-      const isAnswer = s.class === "ack" || s.class === "response";
+      const s = r.style[i], last = before[s.direction], time = r.time[i], acked = r.psn[i] + r.span[i];
+      const add = (from, [color, legend], text) => bands.push({ direction: s.direction, psn: r.psn[i], from: from, to: time, color: color, legend: legend, text: text + D.duration((time - from) * 1e9) });
+      const isAnswer = s.class === "ack" || s.class === "response", isAgain = s.class === "repeated request";
+      const from = s.cause === "RNR NAK" || s.cause === "sequence NAK" ? last.request : last.packet;
+      if (isAgain && time > from && (!last.again || r.psn[i] <= last.psn)) // the first packet of a go-back
+        add(from, CAUSES[s.cause] || CAUSES.unknown, s.cause === "RNR NAK" ? "receiver not ready: " : "waited ");
       if (isAnswer && acked > last.acked && !last.again && time - last.packet >= 0.01) // seconds, LATE_RESPONSE_NS in rnic/flow/response.c
-        add(last.packet, time, ["slow", "band: slow response"], "slow response: " + D.duration((time - last.packet) * 1e9));
+        add(last.packet, ["slow", "band: slow response"], "slow response: ");
       if (isAnswer) last.acked = Math.max(last.acked, acked);
-      if (s.class.endsWith("request")) last.again = s.class !== "request";
-      if (s.class !== "cnp" && s.class !== "other") last.packet = r.end[i];
+      if (s.class.endsWith("request")) Object.assign(last, { request: r.end[i], psn: r.psn[i], again: isAgain });
+      if (!["cnp", "other", "dropped"].includes(s.class)) last.packet = r.end[i];
     }
     return bands;
   }
@@ -411,17 +411,16 @@ const RoceGraph = (function () {
       let best = null, least = 400;
       for (let k = 0, h = g.hits; k < h.length; k += 6) {
         const dx = x < h[k] ? h[k] - x : x > h[k + 1] ? x - h[k + 1] : 0, dy = y < h[k + 2] ? h[k + 2] - y : y > h[k + 3] ? y - h[k + 3] : 0;
-        if (dx * dx + dy * dy < least) {
-          least = dx * dx + dy * dy;
-          best = { item: h[k + 4] ? "message" : "run", index: h[k + 5] };
-        }
+        if (dx * dx + dy * dy >= least) continue;
+        least = dx * dx + dy * dy;
+        best = { item: h[k + 4] ? "message" : "run", index: h[k + 5] };
       }
       g.near = best;
       this.events.onPoint(best ? this.describe(best.item, best.index) : null, best, e.clientX, e.clientY);
     }
     filterOf(near) {
-      if (near.item === "message") return D.filterOf(this.messages[near.index].frame, this.messages[near.index].frame);
-      return D.filterOf(this.runs.frame[near.index], this.runs.lastFrame[near.index]);
+      const m = near.item === "message" && this.messages[near.index], r = this.runs;
+      return m ? D.filterOf(m.frame, m.frame) : D.filterOf(r.frame[near.index], r.lastFrame[near.index]);
     }
     // Lines that describe a run or a message.
     describe(item, i) {

@@ -136,8 +136,7 @@
     onPick: (near) => {
       const text = state.view.filterOf(near), done = (ok) => announce((ok ? "Copied: " : "Wireshark filter: ") + text);
       showRows(near);
-      if (navigator.clipboard) navigator.clipboard.writeText(text).then(() => done(true), () => done(false));
-      else done(false);
+      (navigator.clipboard ? navigator.clipboard.writeText(text) : Promise.reject()).then(() => done(true), () => done(false));
     },
     onWindow: (t0, t1) => { byId("range").textContent = [Math.max(t0, 0), t1].map((t) => D.exactDuration(t * 1e9, (t1 - t0) * 1e6)).join(" to "); },
     findingsOf: (first, last) => state.capture.findings.filter((f) => f.frame >= first && f.frame <= last)
@@ -177,13 +176,13 @@
         ["missing", "┆ missing packets", v.runs.style.some((s, i) => s.direction === d && v.runs.gap[i])]];
       const bands = new Map(v.bands.filter((b) => b.direction === d).map((b) => [b.legend, b.color]));
       const legend = packets.filter(([, , shown]) => shown).concat([...bands].map(([text, color]) => [color, text]));
-      addGraph("psn", d, "Packets " + name[d] + " → " + name[1 - d], v.graphs.length ? "" : "Each bar is a packet: time to the right, packet sequence number (PSN) upwards. A healthy flow climbs steadily. Steps back are packets sent again. A coloured band marks a wait: the time until a packet was sent again, the pause that an RNR NAK asks for, or a slow response. Other gaps can be waiting too: the time budget above counts all of it.", legend);
+      addGraph("psn", d, "Packets " + name[d] + " → " + name[1 - d], v.graphs.length ? "" : "Each bar is a packet: time to the right, packet sequence number (PSN) upwards; the bar of a READ request takes the PSNs of its responses. A healthy flow climbs steadily. Steps back are packets sent again. A coloured band is a wait that the time budget above counts: for a retransmission, or for a slow response.", legend);
     });
     const again = [["again", "sent again"]].filter(() => used(G.isAgain)), sides = (has) => both.filter((_, d) => has(d)), operating = sides((d) => v.messages.some((m) => m.side === d));
     addGraph("data", undefined, "Data", "Payload per time. What was sent again brings nothing new.", [["first", "sent the first time"]].concat(again));
     const isAnswer = (s) => ["ack", "nak", "rnr nak", "response", "repeated response"].includes(s.class);
     if (v.runs.flight.some((f) => f) && v.runs.style.some(isAnswer)) addGraph("flight", undefined, "Bytes in flight", "Bytes sent and not yet acknowledged.", sides((d) => v.runs.style.some((s, i) => s.direction === d && v.runs.flight[i])));
-    const early = used((s) => s.class === "repeated response" || s.marks & D.MARK.ackedBefore) ? " An answer that was captured but then lost counts as completion: the wait until it was sent again is in the time budget, not here." : "";
+    const early = v.runs.style.some((s, i) => s.class === "repeated response" || (s.marks & D.MARK.ackedBefore && v.bands.some((b) => b.to === v.runs.time[i]))) ? " An answer that was captured but then lost counts as completion: the wait until it was sent again is in the time budget, not here." : "";
     if (v.messages.length || v.runs.rtt.some((x) => x)) {
       addGraph("latency", undefined, "Latency", "Each point is a completed operation (filled) or an acknowledgement (hollow): when it completed, and how long it took." + early +
         (conn.messages_left_out ? " The slower ones of " + (v.messages.length + conn.messages_left_out) + " operations are drawn." : ""), operating.concat(v.runs.rtt.some((x) => x) ? [["ack", "□ round trip of an acknowledgement"]] : []));
@@ -192,7 +191,7 @@
     if (used((s) => s.class === "cnp") || v.runs.ce.some((x) => x))
       addGraph("rate", undefined, "Congestion", "Sending rate of both sides. Dots: packets that a switch marked (CE). Triangles: requests to slow down (CNP).", both.concat([["ce", "● CE"], ["cnp", "▲ CNP"]].filter(([kind]) => kind === "cnp" ? used((s) => s.class === "cnp") : v.runs.ce.some((x) => x))));
     const timed = v.messages.some((m) => m.steps);
-    if (v.messages.length) addGraph("messages", undefined, "Messages", "One row a message, in the order of completion: dark from the first transmission of its request to the last, light until it was acknowledged or answered." + early +
+    if (v.messages.length) addGraph("messages", undefined, "Messages", "One row a message, in the order of completion: dark from the first transmission of its request to the last (waits included), light until it was acknowledged or answered." + early +
       (timed ? " Thin lines, of rnic-run --timeline: from the program's posting to the first packet, and from the answer to the poll." : ""),
       operating.concat(timed ? [["again", "┣ posted"], ["ack", "┫ acknowledged"], ["rnr", "┫ completed"], ["timeout", "┫ polled"]] : []));
     if (v.lanes.length > 2) addGraph("lanes", undefined, "Paths", "One lane for each sender and UDP source port, which selects the path through the network.", both.concat(again));
@@ -249,6 +248,7 @@
     byId("budget").replaceChildren();
     const worst = capture.connections.find((c) => c.headline && s.headline.startsWith(c.headline)) || W.worstFirst(capture.connections)[0];
     byId("connection").hidden = !worst;
+    byId("advice").textContent = worst && !data.has_results ? W.advice(worst) : "";
     if (worst) showBudget(byId("budget"), worst);
     requestAnimationFrame(() => { // after the first paint of the overview
       if (!single) showHeat();

@@ -32,17 +32,18 @@ const RoceWords = (function () {
     }).join("\n");
   }
 
+  // What the report advises about a connection that failed or was slow, as a sentence; "" if nothing.
+  const sentence = (text) => text ? text[0].toUpperCase() + text.slice(1) + "." : "";
+  const advice = (conn) => sentence(conn.why ? conn.why.split("\n")[1] : (conn.slow || []).find((line) => !/^[→←] /u.test(line)));
+
   const worstFirst = (conns) => conns.slice().sort((x, y) => trouble(y) - trouble(x) || waitedNs(y) - waitedNs(x) ||
     n(y.a.packets) + n(y.b.packets) - n(x.a.packets) - n(x.b.packets));
 
   // The first sentence of the page, and whether it is good news. A page of one chosen connection begins with that one.
-  function lead(capture) {
-    const s = capture.summary, conns = capture.connections;
-    if (conns.length === 1 && s.connections > 1) return { good: !trouble(conns[0]), text: conns[0].headline };
-    return { good: !s.trouble, text: s.headline };
-  }
+  const lead = ({ summary: s, connections: [conn, ...more] }) =>
+    conn && !more.length && s.connections > 1 ? { good: !trouble(conn), text: conn.headline } : { good: !s.trouble, text: s.headline };
 
-  return { budget, trouble, lead, slowText, worstFirst, goodput, waitedNs, sentAgain, lengthNs, nameOf, percent };
+  return { budget, trouble, lead, advice, slowText, worstFirst, goodput, waitedNs, sentAgain, lengthNs, nameOf, percent };
 })();
 
 if (typeof module !== "undefined") module.exports = RoceWords;

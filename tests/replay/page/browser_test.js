@@ -75,6 +75,12 @@ const tests = {
     assert.strictEqual(W.slowText(slow), "192.0.2.1 (QP 0x000011) → 192.0.2.2 (QP 0x000011):\n• packets were lost\n   check links\n" +
       "• 1 packet was retransmitted\n192.0.2.2 (QP 0x000011) → 192.0.2.1 (QP 0x000011):\n• READ data");
   },
+  advice_is_the_first_hint_of_the_report() {
+    assert.strictEqual(W.advice(conn({ slow: ["→ packets were lost", "check links", "← READ data", "check disks"] })), "Check links.");
+    assert.strictEqual(W.advice(conn({ why: "refused\ncheck R_Key" })), "Check R_Key.");
+    assert.strictEqual(W.advice(conn({ why: "refused\n" })), "");
+    assert.strictEqual(W.advice(conn({})), "");
+  },
   scripts_are_short_and_strict_and_set_no_markup() {
     let lines = 0;
     fs.readdirSync(folder).filter((f) => f.endsWith(".js")).forEach((f) => {

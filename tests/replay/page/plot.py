@@ -53,7 +53,7 @@ def check_drawing(rocedrill, name, line):
         if entry.get("class") == "entry" and f'"{entry.text}"' not in PAGE:
             fail(name, f"connection {number}: the page does not have the words '{entry.text}'")
     bands = {e.get("class").split()[0] for e in root.iter(SVG + "rect") if "band" in (e.get("class") or "")}
-    if bands - {"timeout", "spurious", "nak", "rnr", "slow"}:
+    if bands - {"rnr", "nak", "timeout", "spurious", "response-again", "other", "slow"}:
         fail(name, f"connection {number}: the legend lacks the bands {bands}")
     times = {}  # y of the labels on a time axis: times of that axis
     for entry in root.iter(SVG + "text"):

@@ -45,8 +45,9 @@ struct captured_frame {
     uint32_t record_cap_len;
     uint32_t record_wire_len; /* length of the record on the wire, bytes; at least record_cap_len */
 
-    /* pcapng only, otherwise NULL and 0: the packet block that contains the frame, its length, the
-     * offset of its options (0 if it cannot have options), and whether it is big-endian. */
+    /* pcapng only, otherwise NULL and 0. `block`: packet block that contains the frame.
+     * `block_len`: its length, bytes. `block_options_off`: offset of its options, or 0 if it cannot
+     * have options. `block_big`: it is big-endian. */
     const uint8_t *block;
     uint32_t block_len, block_options_off;
     bool block_big;
@@ -68,10 +69,10 @@ int reader_next(struct capture_reader *reader, struct captured_frame *out, struc
 
 /*
  * Fast path of reader_next() for little-endian pcap files. Returns true and fills *out, except its
- * members for the record and the block. Returns false for other files, at the end, and if the next
- * frame is not in memory or its header has an invalid value; the caller then calls reader_next().
- * With reader_narrow(), call reader_next() for the first frame, because only reader_next() stores
- * the start time.
+ * members for the record and the block. Returns false for other files and at the end. Also returns
+ * false if the next frame is not in memory, or if its header has an invalid value. The caller then
+ * calls reader_next(). With reader_narrow(), call reader_next() for the first frame, because only
+ * reader_next() stores the start time.
  */
 bool reader_next_here(struct capture_reader *reader, struct captured_frame *out);
 

@@ -34,8 +34,7 @@ struct batch {
     unsigned who; /* number of the worker that parses the frames */
     bool used;    /* the batch is in use; protected by the lock, like `parsed` */
     bool parsed;  /* all its frames are parsed, so they may be passed to judge() */
-    int end;      /* state of the file after the batch: 1: more frames may follow; 0: end; -1:
-                   * error */
+    int end;      /* 1: more frames may follow the batch; 0: the file ends after it; -1: error */
     struct error error;
 };
 

@@ -54,8 +54,9 @@ static bool is_joined(const uint8_t p[PCAPNG_BLOCK_MIN], struct error *error)
     return true;
 }
 
-/* Sets the error after read_buffer_peek() returned NULL: out of memory, a read error, or the end of
- * the file inside a `what`, such as "header", of `len` bytes. Returns -1. */
+/* Sets the error after read_buffer_peek() returned NULL. The reason is that memory ran out, that a
+ * read failed, or that the file ends inside an object of `len` bytes. `what` names this object, for
+ * example "header". Returns -1. */
 static int set_truncated(struct pcap_parser *cap, const char *what, size_t len, struct error *error)
 {
     if (cap->buf.no_memory)

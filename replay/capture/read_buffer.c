@@ -191,8 +191,8 @@ static void end_read_ahead(struct read_buffer *c)
 }
 
 /* Makes the next piece the current one, and copies the rest of the old piece before it. Returns
- * false if no thread reads the next piece ahead, if the record of `len` bytes is too long, or if
- * the piece is short because of the file's end or a read error. */
+ * false if no thread reads the next piece ahead, or if the record of `len` bytes is too long. Also
+ * returns false if the piece is short, because of the file's end or a read error. */
 static bool advance_piece(struct read_buffer *c, size_t len)
 {
     struct read_ahead *ahead = &c->ahead;

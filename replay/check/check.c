@@ -421,9 +421,9 @@ static bool watches_order(const struct check_options *options)
     return false;
 }
 
-/* Returns the number of threads between which to split the capture; 1: no split, because a watch or
- * an option needs its packets in order, or the capture is not a mapped file. Without --jobs, splits
- * it only if the parts are about equal. */
+/* Returns the number of threads between which to split the capture. Returns 1, which means no
+ * split, if a watch or an option needs the packets in order, or if the capture is not a mapped
+ * file. Without --jobs, splits the capture only if the parts are about equal. */
 static unsigned choose_threads(struct check *check)
 {
     const struct check_options *options = check->options;
@@ -523,8 +523,9 @@ static int read_all(struct check *check, struct error *error)
     return rc;
 }
 
-/* Writes a JSON line of type `alias` for each connection number that findings contain but that was
- * replaced afterwards, because two directions with different numbers are one connection. */
+/* Findings may contain a connection number that was replaced afterwards, because two directions
+ * with different numbers are one connection. Writes a JSON line of type `alias` for each such
+ * number. */
 static void write_aliases(struct check *check)
 {
     const struct finding_groups *groups = &check->report->groups;

@@ -28,7 +28,7 @@ uint64_t check_side_missing(const struct roce_endpoint_summary *side);
 /* Returns the number of READ responses that never arrived. */
 uint64_t check_side_missing_responses(const struct roce_endpoint_summary *side);
 
-/* Returns whether the capture has only the requests of a side: it has no response of the peer
+/* Returns whether the capture has only the requests of a side. It then has no response of the peer
  * `its`, and no second direction was paired with the side. A pause before a retransmission of the
  * side then counts as a timeout, although it may be the wait after an RNR NAK. */
 bool check_side_alone(const struct roce_conn_facts *facts, const struct roce_endpoint_summary *its);

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 /* If the average time from a sequence NAK to the retransmission is at least this (ns), the path
- * alone does not explain it: the requester is a busy software RNIC, or did not receive the NAK. */
+ * alone does not explain it. The requester is a busy software RNIC, or did not receive the NAK. */
 #define SLOW_REACTION_NS UINT64_C(1000000)
 
 /* The text does not mention the losses on one side of the capture point if they are fewer than

@@ -25,8 +25,8 @@ struct path path_of(const struct two_points *points, const struct roce_conn_summ
 /* Returns whether the path lost or damaged a packet. */
 bool path_loses(const struct path *path);
 
-/* Returns whether the delay between the two capture points explains a wait of `wait` ns: the delay
- * is at least half of the wait, and at least 100 µs. */
+/* Returns whether the delay between the two capture points explains a wait of `wait` ns. The delay
+ * must be at least half of the wait, and at least 100 µs. */
 bool path_delays(const struct path *path, uint64_t wait);
 
 /* Frame `frame` of capture a contains the last request of the requester. If both captures have this

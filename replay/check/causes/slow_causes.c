@@ -164,9 +164,9 @@ static bool is_between(const struct slow_direction *w, const struct slow_cause *
            ((cause->between & SLOW_BY_DELAY) && is_path_slow(w));
 }
 
-/* Stores the indices of the causes that apply, in the order of reports: first slow connection
- * setups and causes that lead to several waits, then the others by their waits, the longest first.
- * Returns their number. */
+/* Stores the indices of the causes that apply, in the order of reports. Slow connection setups and
+ * causes that lead to several waits are first. The other causes follow, sorted by their waits, the
+ * longest first. Returns their number. */
 static unsigned list_causes(const struct slow_direction *w, unsigned list[CAUSES])
 {
     uint64_t waited[CAUSES];

@@ -7,9 +7,9 @@
 
 /* A connection setup is slow if the REP comes at least this long after the REQ, ms. */
 #define SETUP_MS 1000u
-/* The transmit queue of Soft-RoCE refused packets if the requester retransmitted single packets
- * without a NAK at least REFUSED_MIN times, on average less than REFUSED_NS (ns) after the previous
- * packet. */
+/* The transmit queue of Soft-RoCE refused packets if two conditions hold. The requester
+ * retransmitted single packets without a NAK at least REFUSED_MIN times. On average, they followed
+ * the previous packet after less than REFUSED_NS (ns). */
 #define REFUSED_MIN 16u
 #define REFUSED_NS  UINT64_C(100000)
 

@@ -128,8 +128,9 @@ static bool in_time(struct drill_engine *e, const struct script_event *event, ui
     return false;
 }
 
-/* Appends a hint to the problem if the author of the drill probably made a mistake in the failed
- * line, or in the line of the last packet that the drill sent before it (drill_packet_doubt()). */
+/* Appends a hint to the problem if the author of the drill probably made a mistake. Examines the
+ * failed line, and the line of the last packet that the drill sent before it
+ * (drill_packet_doubt()). */
 static enum outcome_of_try add_doubts(struct drill_engine *e, const struct script_event *event)
 {
     size_t len = strlen(e->problem);

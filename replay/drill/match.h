@@ -44,8 +44,8 @@ struct drill_engine {
                                       * the drill */
     uint64_t met;      /* time at which the device's behaviour matched the current event, ns */
     uint64_t patience; /* real time: permitted delay of an event after its window, ns; else 0 */
-    uint64_t later;    /* real time: the window of another alternative of the step begins at this
-                        * time, ns after `base`; 0: there is none */
+    uint64_t later;    /* real time: start of the window of another alternative of the step, ns
+                        * after `base`; 0: there is none */
     bool alternatives; /* the current step has alternatives */
     uint64_t stalled;  /* total time in which the device had not run until the time `base`, ns */
     uint64_t late;     /* real time: sum of the delays of the drill's packets and verbs, ns */

@@ -57,9 +57,9 @@ struct drill_diff {
 size_t drill_packet_build(struct drill_context *ctx, const struct script_packet *packet,
                           uint8_t *buf, size_t cap);
 
-/* Appends a hint about a probable mistake in the line of a packet, for the message of a failure: an
- * absolute PSN far from the first PSN of the connection, or a message length without a payload of
- * that length. Appends nothing if the line has neither. */
+/* Appends a hint about a probable mistake in the line of a packet, for the message of a failure.
+ * Such a mistake is an absolute PSN far from the first PSN of the connection, or a message length
+ * without a payload of that length. Appends nothing if the line has neither. */
 void drill_packet_doubt(const struct drill_context *ctx, const struct script_packet *packet,
                         bool from_dut, unsigned line, struct strbuf *t);
 

@@ -108,8 +108,8 @@ static void name_region(const struct drill_engine *e, const struct roce_pkt *pkt
                 window ? window : "", rest);
 }
 
-/* Writes a packet in the form of the ladder and of `rocedrill decode`, with a relative PSN if its
- * QP is known, and with the names of the drill's regions. */
+/* Writes a packet in the form of the ladder and of `rocedrill decode`. Uses a relative PSN if the
+ * QP of the packet is known, and the names of the drill's regions. */
 static void packet_text(const struct drill_engine *e, int qp, bool from_dut,
                         const struct roce_pkt *pkt, struct strbuf *t)
 {

@@ -351,8 +351,8 @@ static const char *const verb_names[SCRIPT_VERB_CNT] = {
     [SCRIPT_VERB_ESTABLISH] = "establish", [SCRIPT_VERB_DISCONNECT] = "disconnect",
 };
 
-/* Adds the options of a verb to its request: a number as a number, an object by its name, an
- * address by the name of its memory region and the offset. */
+/* Adds the options of a verb to its request. A number is added as a number, an object by its name,
+ * and an address by the name of its memory region and the offset. */
 static void add_options(const struct drill_device *dev, const struct script_options *o,
                         json_t *request)
 {

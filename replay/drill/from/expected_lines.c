@@ -67,8 +67,8 @@ static void print_syndrome(const struct roce_pkt *pkt, FILE *out)
     fprintf(out, " MSN %u", pkt->aeth.msn);
 }
 
-/* Prints the address and R_Key of a request as an offset in a memory region of the drill's own end,
- * if the R_Key belongs to such a region; otherwise prints both numbers. */
+/* Prints the address and R_Key of a request. If the R_Key belongs to a memory region of the drill's
+ * own end, prints them as an offset in this region. Otherwise prints both numbers. */
 static void print_peer_place(const struct script *script, uint64_t va, uint32_t rkey, FILE *out)
 {
     for (int i = 0; i < script->object_cnt; i++)

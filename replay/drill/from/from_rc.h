@@ -12,10 +12,10 @@
 /* The first connection that can be replayed. */
 #define FROM_RC_FIRST UINT32_MAX
 
-/* Add the lines of a connection. from_rc_responder(): the device is the responder; the lines are
- * the requests and the actions of the responder's program. from_rc_requester(): the device is the
- * requester; the lines are its work requests and the responses. Return 0, 1 if the capture has no
- * such connection that can be replayed, or -1 and an error. */
+/* Add the lines of a connection. from_rc_responder() is for a device that is the responder. It adds
+ * the requests and the actions of the responder's program. from_rc_requester() is for a device that
+ * is the requester. It adds the work requests of the device and the responses. Return 0, 1 if the
+ * capture has no such connection that can be replayed, or -1 and an error. */
 int from_rc_responder(struct from_drill *d, struct replay *replay, uint32_t connection);
 int from_rc_requester(struct from_drill *d, struct replay *replay, uint32_t connection);
 

@@ -47,9 +47,9 @@ struct cm_replay_dev {
     } tid[TIDS_MAX];
     size_t tid_cnt;
     rnic_time now;
-    uint8_t *lost;              /* for each message to our end: 0 if our end received the message in
-                                 * order, 1 if it was lost, 2 if our end received it late, after
-                                 * message `after` */
+    uint8_t *lost;              /* for each message to our end. 0: our end received the message
+                                 * in order. 1: the message was lost. 2: our end received it
+                                 * late, after message `after` */
     size_t *after;              /* for each late message: index of the message of our end after
                                  * which the late message arrives */
     bool seen[ROCE_CM_CNT];     /* for each kind of message: our end has sent one */
@@ -365,9 +365,9 @@ static void compare_field(const struct cm_replay_dev *dev, const struct roce_fie
     field_diff_add_num(d, field->name, FIELD_HEX, want, is);
 }
 
-/* Returns whether a field of a REJ is not compared, because any value is allowed: the additional
- * information about its reason, or a local communication ID that the passive end did not assign
- * before it rejected the REQ. */
+/* Returns whether a field of a REJ is not compared, because any value is allowed. One such field is
+ * the additional information about the reason. Another one is a local communication ID that the
+ * passive end did not assign before it rejected the REQ. */
 static bool is_free_in_rej(const struct cm_replay_dev *dev, const struct roce_cm_msg *want,
                            const struct roce_field *field, const uint8_t *recorded)
 {

@@ -63,9 +63,10 @@ static bool counts_one_copy(const struct response_case *c)
 }
 
 /* Returns whether all differences of the direction are inconclusive, and the reason applies to this
- * response. The reason "it is unknown which copy of a request arrived" does not apply in three
- * cases: only the opcode or the data differs; the response precedes the first retransmission; or
- * only the MSN differs, and one copy of the request was captured. */
+ * response. No reason applies if contradicts_msn() returns true. The reason "it is unknown which
+ * copy of a request arrived" does not apply in three cases. First, only the opcode or the data
+ * differs. Second, the response precedes the first retransmission. Third, only the MSN differs, and
+ * one copy of the request was captured. */
 static bool is_doubted(const struct response_cmp *cmp, const struct response_case *c)
 {
     return cmp->inconclusive && !contradicts_msn(&cmp->dir->setup, c->event) &&

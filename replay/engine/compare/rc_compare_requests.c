@@ -391,7 +391,7 @@ static int compare_copies(struct request_cmp *cmp, uint32_t event)
 }
 
 /* If READ request `event` restarts an earlier READ at a PSN inside it, sets *read to the request
- * that R112 prescribes: its address and length are those of the rest of the earlier READ. Returns
+ * that R112 prescribes. Its address and length are those of the rest of the earlier READ. Returns
  * false if there is no earlier READ, or if the path MTU is unknown. */
 static bool restarted_read(const struct request_cmp *cmp, uint32_t event, struct tx_request *read)
 {

@@ -38,9 +38,9 @@ static bool may_be_late(const struct response_cmp *cmp, uint32_t event,
     if (cmp->latest == EVENT_NONE)
         return true;
     latest = event_time(s, cmp->latest);
-    /* If the earlier copy does not precede the request of the previous response, `event` may be the
-     * response to this copy in two cases: it directly follows the previous response in time, or its
-     * MSN is not lower than all earlier MSNs. */
+    /* `event` may be the response to the earlier copy if this copy does not precede the request of
+     * the previous response. In addition, `event` must directly follow the previous response in
+     * time, or its MSN must not be lower than all earlier MSNs. */
     if (late->event >= cmp->latest)
         return event_time(s, event) - cmp->prev_response_time <= TRAIN_NS ||
                (roce_opcode_has(roce_opcode(p->opcode), ROCE_HDR_AETH) &&
@@ -48,8 +48,8 @@ static bool may_be_late(const struct response_cmp *cmp, uint32_t event,
     return latest - asked <= TRAIN_NS; /* the network swapped responses to adjacent requests */
 }
 
-/* Returns whether a recorded response begins at a PSN inside a READ, and `ours` answers the READ
- * request with which the requester restarted the READ at that PSN. */
+/* Returns whether `ours` answers a READ request with which the requester restarted a READ, and a
+ * recorded response begins at the PSN of this restart. */
 static bool answers_restart_at(const struct response_cmp *cmp, uint32_t event,
                                const struct tx_response *ours)
 {
@@ -77,7 +77,7 @@ static bool continues_other(const struct response_cmp *cmp, uint32_t event,
            rc_match_comes_later(cmp, event, ours);
 }
 
-/* Removes the difference if a recorded response with data differs from `ours` only in the MSN, and
+/* If a recorded response with data differs from `ours` only in the MSN, removes the difference if
  * the copies of the request, or later requests, explain that MSN. */
 static void allow_other_msn(struct response_cmp *cmp, uint32_t event,
                             const struct tx_response *ours, struct field_diffs *d)

@@ -43,8 +43,8 @@ struct response_cmp {
     uint32_t request;       /* index into setup.event of the latest request, or EVENT_NONE */
     uint32_t duplicate; /* index into setup.event of the latest duplicate request, or EVENT_NONE */
     uint32_t delayed;   /* index into setup.event of a copy that the responder has not received
-                         * yet, but may receive later; of several copies, the one with the lowest
-                         * PSN; EVENT_NONE if there is none */
+                         * yet, but may receive later. Of several copies, the one with the lowest
+                         * PSN. EVENT_NONE if there is none */
     uint32_t latest;    /* index into setup.event of the request that the latest recorded
                          * response answers, or EVENT_NONE */
     int64_t latest_rel; /* relative PSN of the latest recorded response */

@@ -374,9 +374,9 @@ static int fire_last_timers(struct requester_dev *dev)
 }
 
 /* Returns whether our RNIC must restart a READ at the PSN of a response to accept that response.
- * The result is true if the response begins inside a READ, at the PSN that our RNIC expects
- * next: the recorded requester restarted the READ at this PSN, but our RNIC restarted it at
- * another one. */
+ * The result is true if the response begins inside a READ, at the PSN that our RNIC expects next.
+ * The recorded requester then restarted the READ at this PSN, but our RNIC restarted it at another
+ * one. */
 static bool needs_restart(const struct requester_dev *dev)
 {
     const struct inferred_setup *s = dev->setup;

@@ -91,8 +91,8 @@ struct missing_response {
     uint32_t before; /* index into setup.event of the next captured response; the requester received
                       * the missing response before it */
     int64_t rel;     /* relative PSN of the missing response */
-    uint32_t like;   /* index into setup.event of an earlier response with this PSN, from which the
-                      * replay copies the data; 0: none, and the data is zeros */
+    uint32_t like;   /* index into setup.event of an earlier response with this PSN, whose data
+                      * the replay copies. 0: there is none, and the data is zeros */
 };
 
 struct requester_run {

@@ -150,8 +150,9 @@ static int note_executed(struct rc_responder_dev *dev, uint32_t dir_idx, uint32_
     write.va = e->va;
     write.len = e->len;
     write.data = roce_opcode_is_atomic(op) ? NULL : trace_payload(p);
-    /* The bytes are uncertain in two cases: the capture lacks them; or a retransmission had other
-     * bytes, so that the recorded responder may have executed either copy. */
+    /* The bytes are uncertain if the capture lacks them. They are also uncertain if a
+     * retransmission had other bytes, because the recorded responder may have executed either
+     * copy. */
     write.unknown = p->zero_filled || e->rewritten;
     region = shadow_find(memory, e->rkey);
     if (!region || !shadow_covers(region, e->va, e->len, 0))

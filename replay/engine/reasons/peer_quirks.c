@@ -230,9 +230,9 @@ static bool drops_next(const struct response_case *c, const struct request_pkt *
 }
 
 /* Returns true if the responder may have tried before to send the first packets of this READ
- * response while its transmit queue was full. One of four facts must show this: the responder sent
- * an RNR NAK, the requester retransmitted the READ, the requester went back to an earlier request
- * after the READ, or the responder dropped the next request. */
+ * response while its transmit queue was full. One of four facts must show this. The responder sent
+ * an RNR NAK. The requester retransmitted the READ. The requester went back to an earlier request
+ * after the READ. The responder dropped the next request. */
 static bool may_be_refused(const struct response_case *c)
 {
     const struct inferred_setup *s = &c->dir->setup;

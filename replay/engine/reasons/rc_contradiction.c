@@ -71,12 +71,12 @@ static bool has_other_request(const struct response_case *c, const struct reques
     return false;
 }
 
-/* Returns whether the opcode of a response with data is impossible at its PSN, in one of three
- * ways. The response has the syndrome of a NAK, or the request with this PSN needs no data. Or the
- * response is a Last or Only at a PSN that does not end the READ, or is not a Last or Only at the
- * PSN that ends it. Or the response is not a First or Only at the first PSN of the READ, and
- * differs from ours only in the opcode, or in opcode and MSN. The last case proves nothing for the
- * first captured request, which may be the tail of a READ. */
+/* Returns whether the opcode of a response with data is impossible at its PSN, for one of these
+ * reasons. The response has the syndrome of a NAK. The request with this PSN needs no data. The
+ * response is a Last or Only, and its PSN does not end the READ. The response is not a Last or
+ * Only, and its PSN ends the READ. The response is not a First or Only at the first PSN of the
+ * READ, and differs from ours only in the opcode, or in opcode and MSN. The last reason proves
+ * nothing for the first captured request, which may be the tail of a READ. */
 static bool has_wrong_place(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -128,9 +128,9 @@ bool refuses_executed(const struct inferred_setup *s, uint32_t event)
 }
 
 /* Sequence NAKs `before` and `event` have the same PSN. Returns whether the second one may be
- * correct: the responder refused a copy of the request with an RNR NAK between the two, and the
- * capture lacks this RNR NAK. If the responder numbers its packets, their IPv4 identifications must
- * show that the capture lacks a packet between the two sequence NAKs. */
+ * correct. This is possible if the responder refused a copy of the request with an RNR NAK between
+ * the two, and the capture lacks this RNR NAK. If the responder numbers its packets, their IPv4
+ * identifications must show that the capture lacks a packet between the two sequence NAKs. */
 static bool may_follow_rnr_nak(const struct inferred_setup *s, uint32_t before, uint32_t event)
 {
     const struct request_pkt *e = request_at(s, s->event[event].rel);

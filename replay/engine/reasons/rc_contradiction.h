@@ -28,8 +28,9 @@ bool contradicts_order(const struct inferred_setup *s, uint32_t event);
  * NAK stops the QP, which then sends nothing. */
 bool precedes_response(const struct inferred_setup *s, uint32_t event);
 
-/* Returns whether the MSN of an ACK or NAK is not the number of messages up to its PSN, and missing
- * packets of the direction do not explain the difference. */
+/* Returns whether the PSN of an ACK or NAK contradicts its MSN, which must be the number of
+ * messages up to the PSN. Returns false if missing packets of the direction explain the
+ * difference. */
 bool contradicts_msn(const struct inferred_setup *s, uint32_t event);
 
 /* Returns whether missing packets can never explain the differences `d` of a response. */

@@ -148,9 +148,9 @@ static size_t execution_of_ack(struct execution *x, uint32_t event, uint32_t msg
     return NO_EXECUTION;
 }
 
-/* Returns whether response `event` is a copy that the network made of an earlier response. If the
- * packets have no IPv4 identification to prove this, only a response that equals ours counts as a
- * copy: the responder itself may have sent any other one twice. */
+/* Returns whether response `event` is a copy that the network made of an earlier response. Without
+ * IPv4 identifications, only a response that equals ours counts as a copy, because the responder
+ * itself may have sent any other response twice. */
 static bool is_copied(const struct execution *x, uint32_t event)
 {
     const struct inferred_setup *s = x->s;
@@ -173,9 +173,10 @@ static uint32_t reads_over(struct execution *x, uint32_t event, const struct req
 {
     const struct inferred_setup *s = x->s;
     int64_t rel = s->event[event].rel, last = e->rel + e->cnt - 1;
-    int32_t more = 0, least = 0; /* more: among the packets from `i` to `event`, number of responses
-                                  * that end the READ minus number of requests that begin at the PSN
-                                  * of `event` or later; least: minimum of `more` */
+    int32_t more = 0, least = 0; /* `more`: among the packets from `i` to `event`, number of
+                                  * responses that end the READ minus number of requests that
+                                  * begin at the PSN of `event` or later. `least`: minimum of
+                                  * `more` */
 
     if (!x->ordered || event - e->event > LOOK_BACK)
         return 0;

@@ -8,7 +8,8 @@
 #define MSN_WRAPPED 0x10000
 
 /* This file has the reasons why a difference is inconclusive because a particular packet was not
- * captured: the request that a response answers, a request before it, or a response before it. */
+ * captured. The packet is the request that a response answers, an earlier request, or an earlier
+ * response. */
 
 bool answers_uncaptured_request(const struct inferred_setup *s, uint32_t event, int64_t high)
 {

@@ -6,8 +6,8 @@
 #include "wire/codes.h"
 
 /* This file has the reasons why a difference is inconclusive because of the network behind the
- * capture point: the order in which requests arrived or responses were sent, and which copies of a
- * request arrived. */
+ * capture point. The capture does not show in which order requests arrived or responses were sent,
+ * or which copies of a request arrived. */
 
 const char inconclusive_copies[] = "does not show which of the retransmitted requests arrived";
 const char inconclusive_arrivals[] =

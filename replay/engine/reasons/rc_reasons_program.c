@@ -6,8 +6,8 @@
 #include "wire/codes.h"
 
 /* This file has the reasons why a difference is inconclusive because of the responder's program or
- * of other connections: when a region was deregistered, which of two requests was executed, and
- * which connection wrote the memory last. */
+ * of other connections. The capture does not show when a region was deregistered, which of two
+ * requests was executed, or which connection wrote the memory last. */
 
 const char inconclusive_stale[] =
     "does not show which requests of the use of the QPs before this one arrived";

@@ -199,8 +199,8 @@ static struct group *group_at(struct finder *f, struct roce_flow_owner owner, ui
     return &f->group[at];
 }
 
-/* Returns 1 + the index of the use of the QP pair (qp_uses.h) to which a packet belongs; 0 for
- * packets before the first use that was found. */
+/* Returns 1 + the index in qp_uses.use of the use of the QP pair (time between two QP reuses) to
+ * which a packet belongs. Returns 0 for packets before the first use that was found. */
 static size_t use_of(const struct finder *f, const struct trace_packet *p,
                      struct roce_flow_owner owner)
 {
@@ -320,8 +320,8 @@ static void pair_lone_responses(struct finder *f)
 }
 
 /* Pairs each group of requests that has no responses. If the hosts have exactly one flow in each
- * direction, the responses are the flow in the opposite direction. rnic/flow does not pair the two
- * flows if the responses do not fit the requests. After pairing, the comparison reports each
+ * direction, the responses are the flow in the opposite direction. rnic/flow has not paired the two
+ * flows, because the responses do not fit the requests. After pairing, the comparison reports each
  * response that does not fit. */
 static void pair_alone(struct finder *f)
 {

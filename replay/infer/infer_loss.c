@@ -119,9 +119,9 @@ static uint32_t *find_surplus(const struct inferred_setup *s)
 
 /* Returns whether a response shows that the request of RNR NAK `nak` was executed. The response
  * must be captured before the next copy of the request and before the next RNR NAK. If `nak` has a
- * surplus copy, the responder executed this copy: the requester retransmitted before it received
- * the RNR NAK, because the round trip is longer than the ACK timeout. Reads at most *left events
- * and subtracts their number. */
+ * surplus copy, the responder executed this copy. The requester then retransmitted before it
+ * received the RNR NAK, because the round trip is longer than the ACK timeout. Reads at most *left
+ * events and subtracts their number. */
 static bool executed_behind(const struct inferred_setup *s, uint32_t nak, uint32_t *left)
 {
     int64_t rel = s->event[nak].rel;
@@ -260,9 +260,9 @@ static uint32_t copy_after(const struct inferred_setup *s, uint32_t event, int64
     return EVENT_NONE;
 }
 
-/* Returns an array with one element for each event: the index in s->event of the next transmission
- * of the request with the PSN of the event, or EVENT_NONE. The caller frees the array. Returns NULL
- * if out of memory. */
+/* Returns an array with one element for each event. The element is the index in s->event of the
+ * next transmission of the request with the PSN of the event, or EVENT_NONE. The caller frees the
+ * array. Returns NULL if out of memory. */
 static uint32_t *find_copies(const struct inferred_setup *s)
 {
     uint32_t *copy = malloc((s->event_cnt + 1) * sizeof(*copy));

@@ -23,8 +23,8 @@
 /* Maximum number of PSNs between a lost first request and the first captured request. */
 #define LOST_FIRST_MAX 4096
 
-/* An MSN base (MSN before the first message) between 2^24 - MSN_WRAP and 2^24 is ignored if only
- * one response shows it: that response probably counts too few messages. */
+/* The MSN base is the MSN before the first message. A base between 2^24 - MSN_WRAP and 2^24 is
+ * ignored if only one response shows it, because that response probably counts too few messages. */
 #define MSN_WRAP 0x10000u
 
 /* Number of values of the path MTU: 256, 512, 1024, 2048 and 4096 bytes. */
@@ -99,10 +99,10 @@ static void number_steps(struct inferred_setup *s)
     }
 }
 
-/* Returns the first relative PSN of the connection, if it is negative and the MSN of response
- * `event` shows it: the MSN counts the messages from this PSN on. Returns 0 otherwise. `begins`:
- * for each negative relative PSN, 1 + index into setup.event of the last packet that begins a
- * message there; 0: none. */
+/* If the first relative PSN of the connection is negative and the MSN of response `event` shows it,
+ * returns this PSN. The MSN shows it because the MSN counts the messages from this PSN on.
+ * Otherwise returns 0. `begins` has one element for each negative relative PSN: 1 + index into
+ * setup.event of the last packet that begins a message there, or 0. */
 static int64_t first_by_msn(const struct inferred_setup *s, uint32_t event,
                             const uint32_t begins[LOST_FIRST_MAX])
 {
@@ -130,15 +130,15 @@ static int64_t first_by_msn(const struct inferred_setup *s, uint32_t event,
     return 0;
 }
 
-/* Sets setup.first, the first relative PSN. The first relative PSN is negative if a request with a
- * lower PSN than the first captured one is known. There are two causes: the first request was lost
- * before the capture point, and the responder's sequence NAK names its PSN; or the network
+/* Sets setup.first, the first relative PSN. It is negative if a request with a lower PSN than the
+ * first captured one is known. One cause is that the first request was lost before the capture
+ * point, and the responder's sequence NAK names its PSN. The other cause is that the network
  * reordered the first requests. */
 static void find_first(struct inferred_setup *s)
 {
     uint32_t begins[LOST_FIRST_MAX] = {0}; /* for each negative relative PSN: 1 + index into
-                                            * setup.event of the last packet that begins a message
-                                            * there; 0: none */
+                                            * setup.event of the last packet that begins a
+                                            * message there, or 0 */
 
     s->first = 0;
     for (uint32_t i = 0; i < s->event_cnt; i++) {

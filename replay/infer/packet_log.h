@@ -34,9 +34,9 @@ struct pkt_event {
     bool rkey_invalid; /* request: its R_Key was invalid, or the memory region did not contain the
                         * accessed range */
     uint32_t recv_len; /* request: bytes of the receive WQE if it was too short, else RECV_FULL */
-    uint32_t next_response; /* READ request: index into setup.event of its first recorded response;
-                             * READ response: index into setup.event of the next response to the
-                             * same request; EVENT_NONE: none */
+    uint32_t next_response; /* index into setup.event, or EVENT_NONE. For a READ request: its
+                             * first recorded response. For a READ response: the next response to
+                             * the same request */
     uint32_t request; /* READ response: index into setup.event of its request, or EVENT_NONE */
     int64_t rel;
 };
@@ -91,8 +91,8 @@ struct inferred_setup {
     uint32_t peer_qpn;
     uint16_t pkey;
     uint32_t mtu;
-    bool mtu_known; /* true: `mtu` is certain, because a CM message or a message of several packets
-                     * shows it; false: `mtu` is the smallest possible path MTU */
+    bool mtu_known; /* true: `mtu` is certain, because a CM message or a message of several
+                     * packets shows it. false: `mtu` is the smallest possible path MTU */
     unsigned access;
     roce_psn psn;       /* PSN of the packet with relative PSN 0 */
     int64_t first;      /* relative PSN of the first packet replayed; negative if the first
@@ -100,8 +100,8 @@ struct inferred_setup {
     uint32_t msn;       /* MSN of the responder before the first message */
     uint32_t msn_votes; /* number of responses whose MSN agrees with `msn` */
     uint8_t rnr_code;
-    int8_t read_first_msn; /* MSN of a READ response First minus the MSN that counts this READ: 0 or
-                            * -1; 1 if both differences occur */
+    int8_t read_first_msn; /* MSN of a READ response First minus the MSN that counts this READ, 0
+                            * or -1. The value is 1 if both differences occur */
     uint32_t max_recv;     /* bytes of the longest receive WQE needed */
     /* Attributes of the QPs of our requester and responder. */
     uint32_t rq_psn, sq_psn;               /* `rq_psn`: first PSN that our responder expects.

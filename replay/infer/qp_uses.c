@@ -125,9 +125,10 @@ static unsigned cost_between(const struct search *s, uint32_t from, uint32_t to)
 
 /* Returns the packet with which a new use began, if the use that began at packet `from` does not
  * explain packet `odd`. The costs of the packets before `to` are known. Returns 0 if no new use
- * began up to `odd`. Packet `odd` is a single wrong packet if the costs are lowest with a use that
- * begins after `odd`, and if the present use explains the packets between `odd` and this beginning.
- * A use without a response cannot be replayed, so no other use begins after it. */
+ * began up to `odd`. Packet `odd` is a single wrong packet if two conditions hold. The costs are
+ * lowest with a use that begins after `odd`, and the present use explains the packets between `odd`
+ * and this beginning. A use without a response cannot be replayed, so no other use begins after
+ * it. */
 static uint32_t find_start(struct search *s, uint32_t from, uint32_t odd, uint32_t to)
 {
     uint32_t low = odd - from > BEFORE ? odd - BEFORE : from;
@@ -209,7 +210,8 @@ static uint32_t find_reset(const struct search *s, uint32_t from, uint32_t start
 }
 
 /* Returns whether requests that `side` sent before packet `start`, in the use that began at `from`,
- * may still be on their way: no later response acknowledges them, or they were retransmitted. */
+ * may still be on their way to the responder. They may if no later response acknowledges them, or
+ * if they were retransmitted. */
 static bool are_on_way(const struct search *s, uint32_t from, uint32_t start, uint8_t side)
 {
     const struct trace_packet *again = NULL; /* of the requests after packet i, the one with the

@@ -267,7 +267,7 @@ static bool written_by_other_key(struct shadow_memory *memory, const struct shad
 }
 
 /* Returns whether the responder's program stored the bytes that differ from the last remote write.
- * There are two kinds of evidence: other READs suggest it; or a message reached the program after
+ * There are two kinds of evidence. Other READs suggest it. Or a message reached the program after
  * the write, and the READ shows more than one changed byte. */
 static bool program_stored(struct shadow_memory *memory, const struct shadow_region *region,
                            uint64_t va, const uint8_t *bytes, uint32_t len,
@@ -404,8 +404,8 @@ bool shadow_written_by_other(const struct shadow_memory *memory, uint32_t rkey, 
     return false;
 }
 
-/* Returns 1 if a write stored the same bytes as the view where the two overlap, 0 if it stored
- * other bytes, or -1 if they do not overlap. */
+/* Compares the bytes that a write stored with those of the view, where the two overlap. Returns 1
+ * if they are equal, 0 if they differ, or -1 if the two do not overlap. */
 static int stores_view(const struct shadow_write *write, const struct shadow_view *view)
 {
     int found = -1;

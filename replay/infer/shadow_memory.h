@@ -184,8 +184,8 @@ bool shadow_written_by_other(const struct shadow_memory *memory, uint32_t rkey, 
 struct shadow_view {
     uint32_t dir; /* direction of the READ or atomic */
     uint32_t req; /* index of its packet in the `req` array of the direction's setup */
-    bool atomic; /* true for an atomic: the responder executes later requests of the direction after
-                  * it; false for a READ, which they may overtake */
+    bool atomic;  /* true for an atomic, because the responder executes later requests of the
+                   * direction after it. false for a READ, because later requests may overtake it */
     uint64_t va;
     const uint8_t *byte; /* `len` bytes of a word; a responder changes and reads the word
                           * atomically */
@@ -194,8 +194,8 @@ struct shadow_view {
 
 /* Returns whether the memory never had these bytes after a write of the same direction: whichever
  * write changed the word last, it stored other bytes. Returns false if no earlier request of the
- * direction wrote to the word, or if a write of unknown bytes or an atomic without a captured
- * response changes the word. */
+ * direction wrote to the word. Also returns false if the word is changed by a write of unknown
+ * bytes, or by an atomic without a captured response. */
 bool shadow_never_had(struct shadow_memory *memory, const struct shadow_view *view);
 
 /* Returns whether a remote write set the byte at `va`. The region must cover the byte. */

@@ -96,10 +96,11 @@ void shared_memory_executed(struct shared_memory *sharing, uint32_t dir, uint32_
 bool shared_memory_explains(void *read, uint64_t va, uint8_t value);
 
 /* Returns 1 if other READs of the connection suggest that the responder's program changed the byte
- * at `va` from `written` before this READ: the next READ does not show `written` either, or the
- * previous READ showed `written`, so the requester probably polls for a change. Returns -1 if the
- * next READ, or another response to this READ, shows `written`. Returns 0 if there are no such
- * READs, or if another connection writes the byte. `read` points to a struct shared_read. */
+ * at `va` from `written` before this READ. They suggest it if the next READ does not show `written`
+ * either, or if the previous READ showed `written`, because the requester then probably polls for a
+ * change. Returns -1 if the next READ, or another response to this READ, shows `written`. Returns 0
+ * if there are no such READs, or if another connection writes the byte. `read` points to a struct
+ * shared_read. */
 int shared_memory_suggests_store(void *read, uint64_t va, uint8_t written);
 
 #endif

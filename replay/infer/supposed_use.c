@@ -206,9 +206,10 @@ static bool is_sent_after(const struct trace *trace, const struct trace_packet *
     return p->time - before->time >= REORDER_NS || trace_sent_before(trace, before, p);
 }
 
-/* Returns whether request `p`, which has an earlier PSN than the first captured request of the use,
- * was certainly sent after it: by the capture times or identifications, or because a request was
- * already retransmitted. */
+/* Request `p` has an earlier PSN than the first captured request of the use. Returns whether `p`
+ * was certainly sent after that request. The capture times or identifications show this, or the
+ * fact that a request was already retransmitted. Returns false if the capture may lack the start of
+ * the use. */
 static bool precedes_unseen(const struct supposed_use *use, const struct use_side *side,
                             const struct trace_packet *p)
 {

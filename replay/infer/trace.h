@@ -12,11 +12,11 @@
 #include "capture/capture_reader.h"
 #include "util/keymap.h"
 
-/* Limits of the RoCE packets and flows of one capture, because a replay keeps them in memory, and
- * up to 3 KB for the connection of each flow. trace_read() refuses a capture with more. The limits
- * also bound the memory that a hostile file can make us allocate: a file longer than
- * TRACE_BYTES_MAX is not mapped, and only its RoCE frames are stored. In captures of typical size,
- * 1 GiB is hours of traffic. */
+/* Limits of the RoCE packets and flows of one capture. A replay keeps them in memory, and up to 3
+ * KB for the connection of each flow. trace_read() refuses a capture with more. The limits also
+ * bound the memory that a hostile file can make us allocate. A file longer than TRACE_BYTES_MAX is
+ * not mapped, and only its RoCE frames are stored. In captures of typical size, 1 GiB is hours of
+ * traffic. */
 #define TRACE_BYTES_MAX   (UINT64_C(1) << 30)
 #define TRACE_PACKETS_MAX (8u << 20)
 #define TRACE_FLOWS_MAX   (1u << 18)

@@ -241,7 +241,7 @@ static json_t *store_json(const struct live *live, const struct live_event *e,
     return out;
 }
 
-/* If the agent refuses an event, this is an error and not a reason to skip the connection: the
+/* A refusal by the agent is an error here, and not a reason to skip the connection, because the
  * event changes a region or QP that the agent has already created. */
 int agent_setup_event(struct live *live, const struct live_event *e, struct error *error)
 {

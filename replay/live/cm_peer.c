@@ -22,9 +22,9 @@ struct cm_peer_turn {
     uint32_t pkt;
     enum cm_peer_turn_kind kind;
     uint32_t exch;
-    /* Index of the message or event that is played. TURN_CM: message of the exchange; TURN_EVENT:
-     * event of the live script; TURN_STEP: event of the direction in which the target sends
-     * requests. */
+    /* Index of the message or event that is played. For TURN_CM, a message of the exchange. For
+     * TURN_EVENT, an event of the live script. For TURN_STEP, an event of the direction in which
+     * the target sends requests. */
     uint32_t idx;
     uint32_t seq;
 };

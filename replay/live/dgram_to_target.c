@@ -209,9 +209,10 @@ static void compare_wanted(const struct dgram_target *r, const struct expected_r
         field_diff_add_num(d, "wc.src_qp", FIELD_HEX, w->src_qpn, json_u32(c, "src_qpn"));
 }
 
-/* Compares the next completion `c` of a receiver; `c` is NULL if there is none. If the target is
- * known to lose such a message, the message may have no completion: reports this known deviation,
- * and compares `c` with the next expected completion. Returns 0, or -1 if out of memory. */
+/* Compares the next completion `c` of a receiver; `c` is NULL if there is none. The target may be
+ * known to lose such a message. If the message has no completion for this reason, reports the known
+ * deviation, and compares `c` with the next expected completion. Returns 0, or -1 if out of
+ * memory. */
 static int compare_completion(struct dgram_to_target *rx, struct dgram_target *r, const json_t *c)
 {
     const struct peer_quirk *known = NULL;

@@ -80,8 +80,8 @@ struct live_region {
     bool made;
 };
 
-/* Recorded response for which the target's response did not arrive within the tolerance. `run`:
- * index of its direction; `step`: index of its event. */
+/* Recorded response for which the target's response did not arrive within the tolerance. `run` is
+ * the index of its direction, and `step` the index of its event. */
 struct live_late {
     uint32_t run, step;
 };
@@ -104,8 +104,8 @@ struct live {
     uint64_t (*tick)(void *take_ctx);
     bool no_memory;
     uint64_t sent, received;
-    /* Numbers of received frames that were ignored: `damaged`: wrong ICRC or malformed; `foreign`:
-     * not for our QPNs. */
+    /* Numbers of received frames that were ignored. `damaged`: frames with a wrong ICRC or
+     * malformed. `foreign`: frames that were not for our QPNs. */
     uint64_t damaged, foreign;
 };
 

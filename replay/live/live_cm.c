@@ -195,9 +195,9 @@ void live_cm_take(struct live_cm *cm, const struct roce_pkt *pkt)
 /* ---- events of our CM --------------------------------------------------------------------------
  */
 
-/* Finds the recorded exchange for the REQ `event` that a peer has just sent: the first exchange
- * with the same service ID to which no REQ of this run belongs yet. Returns NULL if there is none.
- */
+/* Finds the recorded exchange for the REQ `event` that a peer has just sent. It is the first
+ * exchange with the same service ID to which no REQ of this run belongs yet. Returns NULL if there
+ * is none. */
 static struct live_cm_exchange *exchange_of_req(struct live_cm *cm,
                                                 const struct rnic_cm_event *event)
 {

@@ -84,8 +84,8 @@ struct closed_loop {
     uint64_t applied[IMPAIR_RULES_MAX];
 };
 
-/* Options of a play: the endpoints that our RNIC replaces (`sides`: bits of enum replay_role), and
- * the traffic to play in addition to RC. */
+/* Options of a play. `sides`: endpoints that our RNIC replaces, bits of enum replay_role. The other
+ * members name the traffic to play in addition to RC. */
 struct closed_loop_sides {
     unsigned sides;
     const struct cm_exchanges *exchanges; /* CM exchanges of the capture, or NULL */

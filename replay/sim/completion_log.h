@@ -10,7 +10,8 @@
 #include "device/rnic.h"
 
 struct sim_completion {
-    uint32_t work; /* requester: index into work_requests.wr; responder: number of the receive */
+    uint32_t work; /* of the requester: index into work_requests.wr; of the responder: number of
+                    * the receive */
     enum rnic_wc_status status;
     uint32_t len;  /* number of bytes received */
     uint64_t hash; /* hash of the data fetched or received, 0 if there is none */

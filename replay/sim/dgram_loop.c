@@ -103,8 +103,8 @@ static int send_frame(struct dgram_loop *l, uint32_t stream, uint32_t pkt, const
 }
 
 /* Passes a frame of a sender to the oracle. The senders transmit independently, so the time of a
- * frame may be before that of the previous frame; the oracle then gets the time of the previous
- * frame. Returns 0, or -1 if out of memory. */
+ * frame may be before that of the previous frame. In this case the oracle gets the time of the
+ * previous frame. Returns 0, or -1 if out of memory. */
 static int judge_frame(struct dgram_loop *l, struct dgram_sender_slot *sender, const uint8_t *frame,
                        size_t len)
 {

@@ -137,8 +137,8 @@ static void change_frame(uint8_t *data, uint32_t len, enum roce_link link, size_
         roce_le32_put(data + len - ROCE_FCS_LEN, roce_crc32(0, data, len - ROCE_FCS_LEN));
 }
 
-/* Puts a copy of the frame into the delay line. `result`: the impaired packet, which begins at
- * `off` of the frame; NULL: the copy is unchanged. */
+/* Puts a copy of the frame into the delay line. `result` is the impaired packet, which begins at
+ * offset `off` of the frame. If `result` is NULL, the copy is unchanged. */
 static bool put_copy(struct edit *edit, const struct captured_frame *frame, size_t off,
                      const struct impair_result *result)
 {

@@ -18,8 +18,9 @@
 /* Returns a reply with "ok": false and this error text. */
 json_t *agent_error_reply(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Returns the reply to a request. `rc` is the result of the function that executed it: 0 gives
- * "ok": true, any other value an error, with the errno if a verb failed. */
+/* Returns the reply to a request. `rc` is the result of the function that executed the request. If
+ * `rc` is 0, the reply has "ok": true. Otherwise it has an error, with the errno if a verb
+ * failed. */
 json_t *agent_ok_or_error(struct agent_device *dev, int rc);
 
 /* Reads the member `name`, an integer of at most `max`, into *out. Uses `fallback` if the member is

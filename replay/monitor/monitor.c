@@ -21,7 +21,8 @@ struct monitor {
     bool ticker_runs, stop;
     uint64_t last_tick; /* capture time of the latest tick; 0 before the first packet */
     const struct roce_flow *flow;
-    /* Hash table: connection number to row number, with linear probing; NO_ROW: empty. */
+    /* Hash table with linear probing: maps a connection number to a row number. NO_ROW marks an
+     * empty slot. */
     uint32_t slot[SLOTS];
     uint32_t row_cnt;
     struct monitor_row row[MONITOR_ROWS];

@@ -86,8 +86,9 @@ static int64_t time_since(uint64_t time, uint64_t base)
 /* ---- packet runs -------------------------------------------------------------------------------
  */
 
-/* Returns whether two runs have the same style. A style is the set of the members compared here,
- * which many runs share; the data contains each style once, and a run refers to it by its index. */
+/* Returns whether two runs have the same style. A style is the set of the members compared here.
+ * Many runs share one style. The data contains each style once, and a run refers to it by its
+ * index. */
 static bool style_equals(const struct packet_run *a, const struct packet_run *b)
 {
     return a->side == b->side && a->class == b->class && a->kind == b->kind &&

@@ -25,7 +25,7 @@ struct suite_totals {
 void suite_totals_of(struct suite_totals *totals, const struct job *jobs, size_t cnt);
 
 /* Returns the exit status. 0: every outcome was expected. 1: a PASS or FAIL was not expected. 2: a
- * capture could not be used, had nothing to replay, or crashed, and this was not expected. */
+ * capture unexpectedly could not be used, had nothing to replay, or crashed. */
 int suite_status(const struct suite_totals *totals);
 
 /* Prints the text report. `all`: includes the reports of all captures, not only of those with an

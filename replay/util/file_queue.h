@@ -30,8 +30,9 @@ void file_queue_free(struct file_queue *queue);
 /* Sets *at to the number of the next file to work on. Returns false if there is none. */
 bool file_queue_take(struct file_queue *queue, size_t *at);
 
-/* Returns whether the file has more than an equal share of the bytes of all files: one worker would
- * need more time for it than the others need for the rest. Always false with one worker. */
+/* Returns whether one worker would need more time for the file than the other workers need for the
+ * rest: the file has more than an equal share of the bytes of all files. Always false with one
+ * worker. */
 bool file_queue_is_big(const struct file_queue *queue, size_t at);
 
 void file_queue_finish(struct file_queue *queue, size_t at);

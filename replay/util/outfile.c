@@ -121,8 +121,8 @@ static char *temp_name(const char *path)
     return temp;
 }
 
-/* Returns whether a temporary file cannot replace `path`: standard output, also under a name of
- * /dev, a pipe or device, and a symbolic link to a file that does not exist. */
+/* Returns whether a temporary file cannot replace `path`. Examples are standard output (also by a
+ * name in /dev), a pipe, a device, and a symbolic link to a file that does not exist. */
 static bool is_irreplaceable(const char *path)
 {
     struct stat st, link;

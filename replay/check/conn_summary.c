@@ -500,8 +500,8 @@ void check_conn_hint(struct strbuf *t, const struct roce_conn_summary *sum,
     case ROCE_END_NAK:
         if (sum->side[sum->facts.end_side & 1].altered_frame) {
             strbuf_addf(t,
-                        "the requester's retransmission before the NAK contains other packets than "
-                        "the original, first in frame %" PRIu64
+                        "before this NAK, the requester retransmitted packets that differ from "
+                        "their first transmission, first in frame %" PRIu64
                         " (RC-REQ-153): check the requester's "
                         "device and firmware",
                         sum->side[sum->facts.end_side & 1].altered_frame);

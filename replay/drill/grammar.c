@@ -26,7 +26,7 @@ const char script_grammar[] =
     "                                              at most 6 variants, 8 values, 256 combinations\n"
     "object  = \"qp\" NAME (\"rc\" | \"uc\" | \"ud\" | \"xrc\" | \"xrc-send\" | \"gsi\") { OPTION }\n"
     "        | (\"mr\" | \"peer\" | \"cq\" | \"srq\" | \"mw\" | \"ah\" | \"pd\" | \"xrcd\") NAME { OPTION }\n"
-    "                                              peer: memory of the drill's end of the connection\n"
+    "                                              peer: memory of the side that the drill plays\n"
     "event   = TIME action [\"[\" ID... \"]\"]         rules that a failure of this line violates\n"
     "        | (\"or\" | \"else\") [TIME] [action] [\"known\" ID | \"inconclusive\"] [\"[\" ID... \"]\"]\n"
     "                                              another behaviour that the line above accepts;\n"

@@ -220,7 +220,7 @@ static void altered_retransmission_is_the_cause_of_a_nak(void)
         flowgen_ack(&g, 1, p.bth.psn, ROCE_SYNDROME_NAK | ROCE_NAK_INVALID_REQ);
         checkrun_write_flow("altered.pcap", &g);
         r = checkrun("check $T/altered.pcap");
-        EXPECT_EQ(strstr(r.out, "contains other packets than the original, first in frame 5 "
+        EXPECT_EQ(strstr(r.out, "differ from their first transmission, first in frame 5 "
                                 "(RC-REQ-153)") != NULL,
                   !rightly);
         EXPECT_EQ(strstr(r.out, "check whether the QP allows remote writes") != NULL, rightly);

@@ -114,8 +114,8 @@ bool reader_blocks(struct capture_reader *reader,
 
 /*
  * Maps the whole file. All frames then stay valid, also after reader_close(), until the caller
- * calls mmap_file_close(). For pipes, compressed files, short files and files longer than `max`
- * bytes returns NULL, and the reader reads the file in pieces as without this call.
+ * calls mmap_file_close(). Returns NULL for pipes, compressed files, short files and files longer
+ * than `max` bytes. The reader then reads the file in pieces, as without this call.
  */
 struct mmap_file *reader_map(struct capture_reader *reader, uint64_t max);
 

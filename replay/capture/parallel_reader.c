@@ -88,9 +88,9 @@ static void parse_frame(struct worker *worker, struct batch *batch, unsigned at)
     frame_counts_add(&batch->counts, item, frame);
 }
 
-/* Adds the frame that was just read to a batch. If there is only one thread, also prefetches the
- * headers of the next frame, which follows this frame in memory, and parses this frame
- * meanwhile. */
+/* Adds the frame that was just read to a batch. If there is only one thread, also parses this
+ * frame. Before that, the thread prefetches the headers of the next frame, which follows this frame
+ * in memory. */
 static void add_frame(struct worker *worker, struct batch *batch)
 {
     unsigned at = batch->cnt++;

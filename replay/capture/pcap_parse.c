@@ -40,9 +40,9 @@ bool pcap_parser_knows(const uint8_t head[8])
            pcapng_u16(big, head + 6) == 4;
 }
 
-/* Returns whether another capture file begins at `p`, as after `cat A B`. Such files are rejected:
- * the header would be read as an empty packet of the year 2055 (pcap), or as a block of invalid
- * length (pcapng). */
+/* Returns whether another capture file begins at `p`, as after `cat A B`. Such files are rejected.
+ * Otherwise the header would be read as an empty packet of the year 2055 (pcap), or as a block of
+ * invalid length (pcapng). */
 static bool is_joined(const uint8_t p[PCAPNG_BLOCK_MIN], struct error *error)
 {
     bool big;

@@ -341,9 +341,8 @@ struct checked {
 struct check_pool {
     struct check_args *args;
     struct check_sum *sum;
-    /* A thread locks `memory` for writing to check a capture with the whole memory limit, so that
-     * no other thread checks a capture at the same time. Otherwise it locks `memory` for
-     * reading. */
+    /* The lock makes a check with the whole memory limit exclude all other checks. For such a
+     * check, a thread locks `memory` for writing, otherwise for reading. */
     pthread_rwlock_t memory;
     size_t mem_share;     /* memory limit of a capture while other threads check captures, bytes */
     pthread_mutex_t lock; /* lock of all members below */
@@ -360,8 +359,8 @@ struct check_worker {
     FILE *to[TO_CNT];
 };
 
-/* Returns whether several captures can be checked at a time: no output needs the packets of all
- * captures at once, and no capture is standard input. */
+/* Returns whether several captures can be checked at a time. This is not possible if an output
+ * needs the packets of all captures at once, or if a capture is standard input. */
 static bool may_check_in_parallel(const struct check_args *args)
 {
     if (args->html || args->export || args->annotate_path || args->immediate || args->session ||

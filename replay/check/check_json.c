@@ -494,8 +494,8 @@ int check_json_conn(FILE *out, const char *file, const struct check_conn *c, boo
 /* ---- line of the summary -----------------------------------------------------------------------
  */
 
-/* Writes the number of frames for each tunnel type. `open`: only tunnel types whose inner packets
- * the check judges; otherwise only the other types. */
+/* Writes the number of frames for each tunnel type. If `open` is true, only for tunnel types whose
+ * inner packets the check judges. Otherwise only for the other types. */
 static void put_tunnels(struct json_line *line, const char *key, const struct check_report *r,
                         bool open)
 {

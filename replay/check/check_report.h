@@ -95,9 +95,9 @@ void check_report_add(struct check_report *report, const struct roce_conn_summar
  * directions form one connection. */
 void check_report_finish(struct check_report *report, const struct roce_flow *flow);
 
-/* Returns the verdict on a capture: VIOLATED if an ERROR finding is not a known deviation, SKIPPED
- * if the capture has no RoCE packet, otherwise HOLDS. A QP that failed without a violation of a
- * rule does not change the verdict. */
+/* Returns the verdict on a capture. VIOLATED: an ERROR finding is not a known deviation. SKIPPED:
+ * the capture has no RoCE packet. HOLDS: otherwise. A QP that failed without a violation of a rule
+ * does not change the verdict. */
 enum check_verdict check_report_verdict(const struct check_report *report);
 
 /* Returns the number of findings that are known deviations. */

@@ -507,9 +507,9 @@ static void print_failures(struct page *page)
 /* ---- list of connections -----------------------------------------------------------------------
  */
 
-/* Returns whether some connection numbers are unused. If two directions that had different numbers
- * are one connection, it has the number of the direction that was captured first, and the other
- * number is unused. */
+/* Returns whether some connection numbers are unused. Two directions that had different numbers may
+ * be one connection. This connection has the number of the direction that was captured first, and
+ * the other number is unused. */
 static bool numbers_are_missing(const struct check_report *r)
 {
     for (uint32_t i = 0; i < r->conn_cnt; i++)

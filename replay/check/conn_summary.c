@@ -410,8 +410,8 @@ static void hint_access(struct strbuf *t, const struct roce_conn_summary *sum)
     }
 }
 
-/* Returns whether packets with `len` bytes of payload are known to reach the peer of `mine`:
- * acknowledged requests had on average at least this payload. */
+/* Returns whether packets with `len` bytes of payload are known to reach the peer of `mine`. The
+ * evidence is that acknowledged requests had on average at least this payload. */
 static bool large_arrive(const struct roce_endpoint_summary *mine, uint32_t len)
 {
     static const enum roce_oper opers[] = {ROCE_OPER_SEND, ROCE_OPER_WRITE};

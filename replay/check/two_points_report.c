@@ -9,8 +9,8 @@
 #define DIRECTIONS_LISTED 64u /* maximum number of directions in the text */
 #define LINE_LEN          512
 
-/* Prints `cnt`, if it is not 0: the number of packets that the capture at `point` cannot contain,
- * because it began after them or ended before them. */
+/* Prints `cnt`, if it is not 0. It is the number of packets that the capture at `point` cannot
+ * contain, because the capture began after them or ended before them. */
 static void print_outside(FILE *out, uint64_t cnt, char point)
 {
     if (cnt)

@@ -16,8 +16,8 @@
 struct finding_group {
     struct roce_finding first;
     uint64_t cnt;
-    /* Number of connections whose findings were merged into this group (`first` then has no
-     * connection number); 0 if the findings belong to one connection or to none. */
+    /* Number of connections whose findings were merged into this group; `first` then has no
+     * connection number. 0 if the findings belong to one connection or to none. */
     uint32_t conns;
     uint32_t frame[FINDING_GROUP_FRAMES]; /* frame numbers of the first findings */
     /* First and last finding of this group: index + 1 into finding_groups.kept; 0 if there is

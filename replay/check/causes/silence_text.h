@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Silence text: describes long times without a packet of a connection, for the time budget of the
- * reports of check. The capture does not show the cause of a silence: the program sent nothing, or
- * the first transmission of a request was lost before the capture point.
+ * reports of check. The capture does not show the cause of a silence. The program may have sent
+ * nothing, or the first transmission of a request may have been lost before the capture point.
  */
 #ifndef REPLAY_CHECK_CAUSES_SILENCE_TEXT_H
 #define REPLAY_CHECK_CAUSES_SILENCE_TEXT_H

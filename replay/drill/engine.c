@@ -78,8 +78,8 @@ static void set_base(struct drill_engine *e, const struct script_event *event, u
     e->stalled = e->ops->stalled ? e->ops->stalled(e->ctx.dev) : 0;
 }
 
-/* Sets the reason why the engine ended a drill that would otherwise run forever: the failure of the
- * device, or that the device does not stop sending. */
+/* Sets the reason why the engine ended a drill that would otherwise run forever. The device failed,
+ * or it does not stop sending. */
 static void note_endless(struct drill_engine *e)
 {
     const char *failure = e->ops->failure ? e->ops->failure(e->ctx.dev) : NULL;

@@ -12,8 +12,9 @@
 #define DRILL_QUEUE_MAX 1024u
 #define DRILL_CHECK_MAX 65536u /* number of bytes of memory that are compared at a time */
 
-/* Result of comparing the behaviour of the device with one alternative of a step: the expected
- * event may still occur, has occurred, or cannot occur any more. */
+/* Result of comparing the behaviour of the device with one alternative of a step. TRY_PENDING: the
+ * expected event may still occur. TRY_MET: it has occurred. TRY_FAILED: it cannot occur any
+ * more. */
 enum outcome_of_try { TRY_PENDING, TRY_MET, TRY_FAILED };
 
 /* Completion that no line has expected yet, and the time at which the device reported it, ns. */

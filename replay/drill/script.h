@@ -306,14 +306,14 @@ struct script_event {
     int object;                   /* index of the object in the script; SCRIPT_NO_OBJECT: any
                                    * object */
     bool recv;                    /* COMP: completion of a receive */
-    unsigned code;                /* COMP: status of the completion; ASYNC, CM_EVENT: kind of the
-                                   * event; STATE: state of the QP */
+    unsigned code;                /* COMP: status of the completion. ASYNC, CM_EVENT: kind of the
+                                   * event. STATE: state of the QP */
     struct script_value place;    /* STORE, MEMORY: region and offset */
     char word[SCRIPT_NAME_MAX];   /* COUNTER: name of the counter */
-    uint64_t number;              /* COUNTER: value of the counter; ACKS: MSN */
+    uint64_t number;              /* COUNTER: value of the counter. ACKS: MSN */
     bool has_number;              /* ACKS: the line names an MSN */
-    int fails;                    /* VERB: enum rnic_error that the call must return; 0: the call
-                                   * must succeed */
+    int fails;                    /* VERB: enum rnic_error that the call must return, or 0 if the
+                                   * call must succeed */
     struct script_options options;
 };
 

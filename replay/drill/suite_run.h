@@ -41,8 +41,8 @@ struct drill_case {
 struct drill_suite {
     char **path;
     size_t path_cnt, path_cap;
-    size_t *position;      /* for each drill file: its index in the list of all shards; NULL: no
-                            * shards */
+    size_t *position;      /* for each drill file: its index in the list of all shards. NULL:
+                            * there are no shards */
     struct drill_case *at; /* the cases that were played, then those that were not */
     size_t cnt, cap;       /* number of cases that were played */
     size_t left;           /* number of cases at the end of `at` that were not played */
@@ -59,11 +59,11 @@ struct drill_suite_options {
     const char *record_dir; /* folder for a pcapng recording of each case; NULL: no recordings */
     const char *only;       /* play only combinations with these variants, such as "mtu=1024"; NULL:
                              * play all combinations */
-    const char *resume; /* JSON report of a run that stopped: play only the cases that this run did
-                         * not play; NULL: play all */
-    unsigned threads;   /* number of threads; 0: number of processors */
-    bool keep_log;      /* also keep the logs of the cases that passed */
-    bool check_only;    /* only parse the drills, and check the ids of their rules */
+    const char *resume;     /* JSON report of a run that stopped. Only the cases that this run did
+                             * not play are played. NULL: play all cases */
+    unsigned threads;       /* number of threads; 0: number of processors */
+    bool keep_log;          /* also keep the logs of the cases that passed */
+    bool check_only;        /* only parse the drills, and check the ids of their rules */
 };
 
 /* Finds the file of a drill by the name that reports print, for example "rc-rsp/068-one-nak-a-gap".

@@ -22,8 +22,8 @@ struct recv_buffer {
     uint64_t id;
     uint64_t off;
     uint32_t len;
-    bool named; /* true: the script names the buffer, which is `place`; false: the buffer is in the
-                 * receive memory */
+    bool named; /* true: the script names the buffer, which is `place`. false: the buffer is in
+                 * the receive memory */
     struct script_value place;
 };
 

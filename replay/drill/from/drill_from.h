@@ -23,8 +23,8 @@ struct drill_from_options {
     uint32_t connection; /* number that `rocedrill check` and `replay` print, or DRILL_FROM_NONE */
     uint32_t stream;     /* number of a datagram stream that `replay` prints, or DRILL_FROM_NONE */
     uint32_t exchange;   /* number of a CM exchange that `replay` prints, or DRILL_FROM_NONE */
-    bool requester;      /* the device is the requester, sender or active end; false: it is the
-                          * responder, receiver or passive end */
+    bool requester;      /* true: the device is the requester, sender or active end. false: it is
+                          * the responder, receiver or passive end */
 };
 
 /* Writes the drill. If `options` names no connection, stream or exchange, uses the first connection

@@ -26,8 +26,8 @@ int expected_lines_record(struct expected_lines *lines, int qp, uint8_t opcode, 
     return 0;
 }
 
-/* Returns the frame number of the first recorded packet with this QP, opcode and PSN that is not
- * used by an earlier line, or 0. */
+/* Returns the frame number of the first recorded packet with this QP, opcode and PSN, except those
+ * that earlier lines use. Returns 0 if there is none. */
 static uint32_t find_recorded(struct expected_lines *lines, int qp, uint8_t opcode, uint32_t psn)
 {
     for (size_t i = 0; i < lines->recorded_cnt; i++) {

@@ -27,8 +27,8 @@
 struct from_step {
     char *text;        /* the line without its time; NULL for a wait */
     uint32_t frame;    /* frame number in the capture; 0 if there is none */
-    char unit;         /* for a wait: name of the `let` constant of the drill that is the shortest
-                        * permitted time; 0: there is none */
+    char unit;         /* for a wait: name of the `let` constant of the drill that is the
+                        * shortest permitted time, or 0 */
     uint64_t least_ns; /* for a wait: value of that constant, ns */
     struct from_meaning meaning;
 };

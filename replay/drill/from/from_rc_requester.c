@@ -21,8 +21,8 @@ struct source {
     bool timeout;              /* an ACK timeout expires in the drill */
     uint8_t rnr_code;          /* RNR timer code + 1 of the drill's constant W; 0: the drill has no
                                 * W */
-    uint8_t rnr[FROM_QPS_MAX]; /* for each QP: RNR timer code + 1 of the RNR NAK whose wait has not
-                                * ended; 0: no RNR NAK */
+    uint8_t rnr[FROM_QPS_MAX]; /* for each QP: RNR timer code + 1 of the RNR NAK whose wait has
+                                * not ended, or 0 */
 };
 
 static const struct requester_run *run_of(const struct source *s, unsigned qp)

@@ -23,8 +23,8 @@ struct field_diff {
     const char *field; /* name of the field, such as "aeth.msn" */
     enum field_form form;
     union {
-        uint64_t number[2]; /* the two values, for any form except FIELD_TEXT; FIELD_BYTE: offset of
-                             * the byte << 8 | value */
+        uint64_t number[2]; /* the two values, for any form except FIELD_TEXT. FIELD_BYTE: offset
+                             * of the byte << 8 | value of the byte */
         char text[2][96];   /* the two values, for form FIELD_TEXT */
     };
 };

@@ -26,8 +26,8 @@ void posted_wr_free(struct posted_wr *posted);
 
 uint32_t work_request_buffer_len(const struct work_request *wr);
 
-/* Returns whether the response to a work request stores bytes in the buffer of the work request,
- * that is, whether it is a READ or an atomic. */
+/* Returns whether a work request is a READ or an atomic, whose response stores bytes in its
+ * buffer. */
 bool work_request_fetches(const struct work_request *wr);
 
 /* Returns the verbs operation of a message whose last packet has opcode `op`. */

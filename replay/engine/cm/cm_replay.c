@@ -47,9 +47,9 @@ struct cm_replay_dev {
     } tid[TIDS_MAX];
     size_t tid_cnt;
     rnic_time now;
-    uint8_t *lost;              /* for each message to our end. 0: our end received the message
-                                 * in order. 1: the message was lost. 2: our end received it
-                                 * late, after message `after` */
+    uint8_t *lost;              /* for each message to our end. 0: our end received it in order.
+                                 * 1: it was lost. 2: our end received it late, after message
+                                 * `after` */
     size_t *after;              /* for each late message: index of the message of our end after
                                  * which the late message arrives */
     bool seen[ROCE_CM_CNT];     /* for each kind of message: our end has sent one */

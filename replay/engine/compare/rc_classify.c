@@ -15,9 +15,9 @@
  * If a direction has more, all its differences are inconclusive. */
 #define INCONCLUSIVE_MAX 4096u
 
-/* Returns the index in trace.pkt of the request that has the PSN of a response: the latest copy
- * before the response, or else the first copy. Returns EVENT_NONE if the request was not
- * captured. */
+/* Returns the index in trace.pkt of the request that has the PSN of a response. Of several copies,
+ * it is the latest one before the response, or else the first one. Returns EVENT_NONE if the
+ * request was not captured. */
 static uint32_t request_of(const struct response_cmp *cmp, uint32_t event)
 {
     const struct inferred_setup *s = &cmp->dir->setup;
@@ -87,8 +87,8 @@ static bool host_has_gap(const struct response_cmp *cmp)
     return false;
 }
 
-/* Returns whether another connection to this responder has a request that counts as lost because of
- * a sequence NAK, but that may have arrived after the NAK. */
+/* Returns whether another connection to this responder has a request that may have arrived after a
+ * sequence NAK, although the request counts as lost because of that NAK. */
 static bool others_arrive_late(const struct response_cmp *cmp)
 {
     for (size_t i = 0; i < cmp->session->dir_cnt; i++) {

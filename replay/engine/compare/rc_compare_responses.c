@@ -442,9 +442,9 @@ static int compare_response(struct response_cmp *cmp, uint32_t event)
         cmp->res->not_compared++;
         return 0;
     }
-    /* The response answers a request that the capture lacks if two conditions hold: all captured
-     * requests are answered already, and the MSN counts the missing request. Otherwise the response
-     * answers a captured request and has a wrong PSN. */
+    /* The response may answer a request that the capture lacks. Two conditions must hold: all
+     * captured requests are answered already, and the MSN counts the missing request. Otherwise the
+     * response answers a captured request and has a wrong PSN. */
     if (at->rel > cmp->high && cmp->recorded_acked >= cmp->ack_due &&
         answers_uncaptured_request(&cmp->dir->setup, event, cmp->high) &&
         !refuses_executed(&cmp->dir->setup, event)) {
@@ -553,8 +553,8 @@ static int find_impossible(const struct response_comparison *all, const struct r
 }
 
 /* Compares one direction up to three times. The second comparison follows if the first one finds a
- * reason that makes all differences inconclusive; the third one, if an execution explains all
- * responses (rc_execution.h). Returns 0, or -1 if out of memory. */
+ * reason that makes all differences inconclusive. The third one follows if an execution explains
+ * all responses (rc_execution.h). Returns 0, or -1 if out of memory. */
 static int compare_direction_again(struct response_comparison *all, struct session *session,
                                    uint32_t dir_idx)
 {

@@ -36,8 +36,8 @@ enum rx_outcome {
 /* Expected result for one packet. */
 struct rx_result {
     enum rx_outcome outcome;
-    bool write; /* true: the payload is stored at `va` of the region `rkey`; false: at offset `off`
-                 * of the receive buffer */
+    bool write; /* true: the payload is stored at `va` of the region `rkey`. false: it is stored
+                 * at offset `off` of the receive buffer */
     uint32_t rkey;
     uint64_t va;
     uint64_t off;

@@ -12,8 +12,8 @@
 struct psn_events {
     uint32_t *sent;     /* for each PSN: index into setup.event of the last request that covers the
                          * PSN */
-    uint32_t *answered; /* for each PSN: index into setup.event of the last response with data; 0 if
-                         * there is none, EVENT_NONE if a response is damaged */
+    uint32_t *answered; /* for each PSN: index into setup.event of the last response with data.
+                         * 0: there is none. EVENT_NONE: a response is damaged */
 };
 
 static void note_events(const struct requester_run *run, struct psn_events *at)

@@ -77,7 +77,7 @@ static const uint8_t *find_payload(struct session *session, const struct dir_sta
 }
 
 /* Returns the direction whose requester receives a frame of our RNIC. Usually it is direction
- * `dir_idx`, whose request our RNIC received last; if the timer of another QP caused the frame, it
+ * `dir_idx`, whose request our RNIC received last. If the timer of another QP caused the frame, it
  * is the direction of that QP. */
 static struct dir_state *requester_dir(struct rc_responder_dev *dev, uint32_t dir_idx,
                                        uint32_t dest_qp)
@@ -277,8 +277,8 @@ static int play_packet(struct rc_responder_dev *dev, const struct scheduled_pack
 
 /* ---- Packets that wait ----------------------------------------------------------------------- */
 
-/* Returns whether a packet must wait: our RNIC would execute it now, but the recorded responses
- * imply that the responder executed requests of other connections first. */
+/* Returns whether a packet must wait. This is the case if our RNIC would execute it now, but the
+ * recorded responses imply that the responder executed requests of other connections first. */
 static bool must_wait(const struct rc_responder_dev *dev, const struct scheduled_packet *sched)
 {
     const struct dir_state *state = &dev->state[sched->dir];

@@ -209,9 +209,9 @@ static uint32_t later_duplicate_acks(const struct inferred_setup *s, uint32_t ev
     return cnt;
 }
 
-/* Returns whether the responder may have received a request after READ `e` and dropped it, because
- * it was sending the response to READ `e` at that time. The dropped request has a later PSN, or is
- * a duplicate to which no ACK was captured. */
+/* Returns whether the responder may have received and dropped a request after READ `e`, because it
+ * was still sending the response to READ `e`. The dropped request has a later PSN, or is a
+ * duplicate to which no ACK was captured. */
 static bool drops_next(const struct response_case *c, const struct request_pkt *e)
 {
     const struct inferred_setup *s = &c->dir->setup;
@@ -383,8 +383,8 @@ static bool retries_without_end(const struct request_case *c)
     return c->beyond;
 }
 
-/* Returns whether a FLUSH has the wrong ICRC of this peer. The peer computes the CRC over the bytes
- * from the BTH to the end of the headers twice, the second time without masking any field. */
+/* Returns whether a FLUSH has the wrong ICRC of this peer. The peer computes the CRC twice over the
+ * bytes from the BTH to the end of the headers. The second time, it masks no field. */
 static bool flush_icrc(const struct roce_pkt *pkt)
 {
     uint32_t bth_off = pkt->payload_off - pkt->op->len;

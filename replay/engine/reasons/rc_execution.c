@@ -137,8 +137,8 @@ static size_t execution_of_ack(struct execution *x, uint32_t event, uint32_t msg
         (!e || !request_fetches(s, k - 1) ||
          ((x->duplicates || !x->rxe) && (equal || x->responded[k - 1]))))
         return k;
-    /* Linux rxe acknowledges a duplicate with the PSN of the latest SEND, WRITE or atomic, and an
-     * MSN that also counts the READs after it (D7). */
+    /* Linux rxe acknowledges a duplicate with the PSN of the latest SEND, WRITE or atomic. The MSN
+     * of this ACK also counts the READs after that request (D7). */
     for (end = k; x->rxe && x->duplicates && end < x->most && request_fetches(s, end);
          end++, x->effort++)
         if (s->req[end].msgs_done == msgs && end + 1 >= least)

@@ -155,7 +155,7 @@ static bool naks_unseen(const struct response_case *c)
 
 /*
  * Returns whether the recorded responder sent a sequence NAK where our RNIC sends an RNR NAK, and
- * the requester retransmitted sooner than an RNR NAK allows.
+ * the requester then retransmitted sooner than an RNR NAK allows.
  *
  * The request that our RNIC received was then lost behind the capture point. The capture also lacks
  * the requests that followed it.

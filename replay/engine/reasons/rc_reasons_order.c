@@ -84,9 +84,9 @@ static unsigned count_ours(const struct response_case *c, int64_t rel, enum roce
     return cnt;
 }
 
-/* Returns whether a response to a READ or atomic is the first one captured, and our RNIC sends
- * the same response to the copy that it executes. Only the MSN of our response to a later copy
- * differs. */
+/* Returns whether a response to a READ or atomic is the first one captured for its PSN, and our
+ * RNIC also sends a response with this PSN and MSN. Only our response to another copy has another
+ * MSN. */
 static bool is_first_answer(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);

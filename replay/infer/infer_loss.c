@@ -16,8 +16,8 @@
  * may read LOST_WINDOW events. */
 #define PROOFS_MAX 4096u
 
-/* Number of packets after an ACK that are searched for copies of the ACK, and the number of copies
- * that prove that the responder sent the ACK. */
+/* REPEAT_WINDOW: number of packets after an ACK that are searched for copies of the ACK.
+ * REPEATS_SURE: number of copies that prove that the responder sent the ACK. */
 #define REPEAT_WINDOW 64u
 #define REPEATS_SURE  3u
 
@@ -66,8 +66,8 @@ static void find_refusal(struct inferred_setup *s)
 
         if (!event->response || !event->usable || event->before_first)
             continue;
-        /* The responder checks an R_Key in the packet that carries the key: the first packet of a
-         * message (R084), or the packet with an IETH. */
+        /* The responder checks an R_Key in the packet that contains the key. This is the first
+         * packet of a message (R084), or the packet with an IETH. */
         if (event_is_fatal_nak(s, i) && event->rel > later && request_table_msn_fits(s, i) && e &&
             !is_answered_before(s, i, e) &&
             (!event_is_nak_code(s, i, ROCE_NAK_REMOTE_ACCESS) ||
@@ -440,8 +440,8 @@ static bool is_hasty(const struct inferred_setup *s, uint32_t nak)
            event_time(s, copy) - event_time(s, nak) < roce_rnr_ns(s->rnr_code) / 2;
 }
 
-/* Returns whether the next response to the NAKed PSN after this NAK is an RNR NAK, with no other
- * copy of the request before it. */
+/* Returns whether an RNR NAK is the next response to the PSN of NAK `nak`, and no other copy of the
+ * request was captured before that RNR NAK. */
 static bool is_refused_next(const struct inferred_setup *s, uint32_t nak)
 {
     int64_t rel = s->event[nak].rel;
@@ -554,10 +554,10 @@ static bool find_lost(struct inferred_setup *s)
             owed[e - s->req] = 0;
             continue;
         }
-        /* Ignore this NAK if an earlier loss explains it: a request sent after the first lost copy
-         * caused the NAK, and the second copy reached the responder. Also ignore this NAK if the
-         * network only delayed the request, so that a later request overtook it. An ACK before the
-         * next copy proves such a delay, even if the ACK is faster than all other responses. */
+        /* Ignore this NAK if an earlier loss explains it. A request sent after the first lost copy
+         * then caused the NAK, and the second copy reached the responder. Also ignore this NAK if
+         * the network only delayed the request, so that a later request overtook it. An ACK before
+         * the next copy proves such a delay, even if the ACK is faster than all other responses. */
         if (!came_again(s, executed[e - s->req], i, e->rel) &&
             infer_loss_is_shown(s, i, copy[i], e->rel, (size_t)(e - s->req) != asked))
             continue;

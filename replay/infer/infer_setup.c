@@ -10,7 +10,7 @@
 #include "infer/sent_order.h"
 #include "infer/shadow_memory.h"
 
-/* Limit of the bytes that the READs of all played directions request: READ_FREE bytes, or
+/* Limit of the bytes that the READs of all played directions request. It is READ_FREE bytes, or
  * READ_RATIO times the size of the capture if that is more. A capture cannot contain more response
  * bytes than its size. Our RNIC would exhaust the memory if it generated more. */
 #define READ_FREE  (UINT64_C(4) << 20)

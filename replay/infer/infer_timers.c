@@ -29,7 +29,7 @@ struct waits {
 struct walk {
     const struct inferred_setup *s;
     struct inferred_timers *t;
-    struct waits first, again; /* `first`: waits that do not directly follow another timeout;
+    struct waits first, again; /* `first`: waits that do not directly follow another timeout.
                                 * `again`: waits that directly follow another timeout */
     int64_t acked;             /* highest acknowledged PSN, relative to the first PSN */
     int64_t high;              /* highest PSN of all requests so far, relative to the first PSN */
@@ -151,7 +151,7 @@ static void on_request(struct walk *w, uint32_t event, uint64_t time)
         w->high = end;
 }
 
-/* Returns whether the requester gave up: its last request has no response, and the capture
+/* Returns whether the requester gave up. Its last request then has no response, and the capture
  * continues for more than twice `wait` ns after the last event. */
 static bool gave_up(const struct walk *w, uint64_t wait)
 {

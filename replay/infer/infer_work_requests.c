@@ -74,8 +74,8 @@ static bool crosses_fatal_nak(const struct inferred_setup *s, uint32_t event)
 
 /* Sets posted_by of each work request. A requester posts a message before any packet of that
  * message, or of a later message, is captured. A packet of a later message can be the earliest
- * captured one: if the first packet was lost before the capture point, only its retransmission is
- * captured. */
+ * captured one. This happens if the first packet was lost before the capture point, so that only
+ * its retransmission is captured. */
 static void find_posts(struct work_requests *w)
 {
     for (uint32_t i = 0; i < w->setup->event_cnt; i++) {

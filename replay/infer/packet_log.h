@@ -19,8 +19,8 @@
 /* One packet of a direction, called an event. */
 struct pkt_event {
     uint32_t pkt;     /* index of the packet in trace.pkt */
-    uint32_t sent_at; /* index in trace.pkt of the packet whose time is that of the event: `pkt`, or
-                       * the first captured packet that was sent after this one */
+    uint32_t sent_at; /* index in trace.pkt of the packet that gives the event its time. It is
+                       * `pkt`, or the first captured packet that was sent after this one */
     bool response;
     bool damaged; /* a conformant receiver drops the packet, because its ICRC or form is wrong */
     bool usable;  /* the packet is undamaged, or its receiver accepted the damage */
@@ -60,7 +60,7 @@ struct request_pkt {
     uint32_t msg_first;      /* index into inferred_setup.req of the packet that begins the
                               * message */
     uint32_t off;            /* payload bytes of the same message in earlier packets */
-    uint32_t len;            /* payload bytes; READ: bytes requested */
+    uint32_t len;            /* payload bytes; for a READ, bytes requested */
     uint32_t rkey;           /* R_Key of a WRITE, READ or atomic */
     uint64_t va;             /* remote address of the packet's first byte */
     uint32_t first_response; /* atomic: index into setup.event of the first recorded response, or

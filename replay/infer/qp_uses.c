@@ -182,9 +182,9 @@ static const struct trace_packet *packet_at(const struct search *s, uint32_t i)
     return &s->trace->pkt[s->conn->pkt[i]];
 }
 
-/* Returns the frame from which the responses that `side` sent before packet `start` belong to the
- * use that begins at `start`, or 0 if there are none. The first of them has a lower MSN than an
- * earlier response, which the previous use, begun at `from`, cannot explain. */
+/* If responses that `side` sent before packet `start` belong to the use that begins at `start`,
+ * returns the frame from which on they belong to it. Otherwise returns 0. The first of them has a
+ * lower MSN than an earlier response, which the previous use, begun at `from`, cannot explain. */
 static uint32_t find_reset(const struct search *s, uint32_t from, uint32_t start, uint8_t side)
 {
     uint32_t i = start - from > BEFORE ? start - BEFORE : from, high = 0, frame;
@@ -209,9 +209,9 @@ static uint32_t find_reset(const struct search *s, uint32_t from, uint32_t start
     return frame;
 }
 
-/* Returns whether requests that `side` sent before packet `start`, in the use that began at `from`,
- * may still be on their way to the responder. They may if no later response acknowledges them, or
- * if they were retransmitted. */
+/* Examines the requests that `side` sent before packet `start` in the use that began at `from`.
+ * Returns whether some of them may still be on their way to the responder. They may if no later
+ * response acknowledges them, or if they were retransmitted. */
 static bool are_on_way(const struct search *s, uint32_t from, uint32_t start, uint8_t side)
 {
     const struct trace_packet *again = NULL; /* of the requests after packet i, the one with the

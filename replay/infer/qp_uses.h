@@ -25,8 +25,8 @@
 struct qp_use {
     uint32_t conn_index;
     uint32_t frame;
-    uint32_t reset[2]; /* frame from which the responses that side 0 or 1 sent belong to this use,
-                        * if it is before `frame`; 0: none */
+    uint32_t reset[2]; /* frame of the first response that side 0 or 1 sent before `frame` and that
+                        * belongs to this use; 0: none */
     bool stale[2];     /* requests that side 0 or 1 sent in the previous use may have arrived in
                         * this use */
     uint32_t req_frame, rep_frame;

@@ -87,8 +87,8 @@ struct shadow_reader {
     void *ctx;
 };
 
-/* Byte of region->image that has another value during one READ: the value that the recorded READ
- * returned, which another allowed order of the requests produces. */
+/* A READ may return a byte whose value only another allowed order of the requests produces. During
+ * this READ, the byte of region->image has that value. */
 struct lent_byte {
     struct shadow_region *region;
     uint64_t off;

@@ -396,8 +396,9 @@ static bool are_increasing(const struct id_steps *steps)
            steps->other <= (steps->up + steps->down) / 16;
 }
 
-/* Sets `numbered` of all flows: its sender increases the identification in all packets to the same
- * host, or only in the packets of this flow. Returns 0, or -1 if out of memory. */
+/* Sets `numbered` of all flows. A flow is numbered if its sender increases the identification in
+ * all packets to the same host, or only in the packets of this flow. Returns 0, or -1 if out of
+ * memory. */
 static int find_numbered(struct trace *trace)
 {
     struct id_steps *hosts = calloc(trace->hosts.cnt + 1, sizeof(*hosts));

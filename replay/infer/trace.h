@@ -130,8 +130,8 @@ void trace_parse(const struct trace_packet *packet, struct roce_pkt *out);
  * lacks it. Reads only this header, which takes a fraction of the time of trace_parse(). */
 struct roce_reth trace_reth(const struct trace_packet *packet);
 
-/* Returns the number of PSNs that a request packet uses: a READ uses one for each packet of its
- * response, every other packet uses one. `mtu` is the path MTU, bytes. */
+/* Returns the number of PSNs that a request packet uses. A READ uses one for each packet of its
+ * response, and every other packet uses one. `mtu` is the path MTU, bytes. */
 uint32_t trace_psn_cnt(const struct trace_packet *packet, uint32_t mtu);
 
 /* Returns the text of the first defect of the transport headers or the payload, or NULL. The ICRC

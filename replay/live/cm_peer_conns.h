@@ -23,8 +23,8 @@
 
 /* Connection that is played: a CM exchange and the two directions of requests that it set up. */
 struct cm_peer_conn {
-    /* Indexes of the connection's two directions. `out`: we send the requests; `in`: the target
-     * sends the requests. LIVE_RUN_NONE: the direction is not played. */
+    /* Indexes of the connection's two directions. We send the requests of `out`, and the target
+     * sends the requests of `in`. LIVE_RUN_NONE: the direction is not played. */
     uint32_t out, in;
     struct request_tracker tracker; /* live requests of direction `in` */
     /* Highest relative PSN of the recorded requests before the current event. The endpoint that the

@@ -87,7 +87,7 @@ static void take_frame(void *user, const struct rnic_frame *frame)
  */
 
 /* Opens a QP at the target for a stream. Returns NULL on success, or the reason why the stream is
- * skipped. For each stream we use a different QPN as destination, so that a late packet of the
+ * skipped. Each stream has a different one of our QPNs as destination. So a late packet of the
  * previous stream is not counted for this one. */
 static const char *open_qp(void *ctx, struct dgram_stream *stream, const struct roce_pkt *first)
 {

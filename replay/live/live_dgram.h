@@ -18,9 +18,10 @@
 #include "infer/roles.h"
 #include "live/live.h"
 
-/* Finds the streams of the trace and plays those in which the role of the target, sender or
- * receiver, is in `sides` (bits of enum replay_role). `peer` is the name of a profile of known
- * deviations, or NULL. Returns 0, or -1 and an error. Call dgram_streams_free() in both cases. */
+/* Finds the streams of the trace and plays those in which the target has a role in `sides`. The
+ * role is sender or receiver, and `sides` has bits of enum replay_role. `peer` is the name of a
+ * profile of known deviations, or NULL. Returns 0, or -1 and an error. Call dgram_streams_free() in
+ * both cases. */
 int live_dgram_play(struct live *live, struct dgram_streams *streams, unsigned sides,
                     const char *peer, struct error *error);
 

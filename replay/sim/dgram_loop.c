@@ -18,8 +18,8 @@
 struct dgram_sender_slot {
     struct dgram_sender *transmit; /* NULL while the sender is closed */
     char *violation;               /* first rule that the sender violated; NULL: none */
-    rnic_time due;  /* time of the sender's next message, ns; RNIC_NEVER if no message is left, or
-                     * if the recorded packets are sent instead of those of our RNIC */
+    rnic_time due;  /* time of the sender's next message, ns. RNIC_NEVER if no message is left,
+                     * or if the recorded packets are sent instead of those of our RNIC */
     rnic_time free; /* time at which the sender can send its next frame, ns */
 };
 

@@ -36,8 +36,8 @@ int dgram_loop_play(struct dgram_loop_result *play, const struct dgram_streams *
                     unsigned sides, struct impair *impair, struct sim_pcap *pcap);
 void dgram_loop_free(struct dgram_loop_result *play);
 
-/* Returns whether stream `idx` is played: our RNIC plays the role of this stream (sender or
- * receiver), and the stream does not carry CM messages. */
+/* Returns whether stream `idx` is played. This is the case if our RNIC plays the role of this
+ * stream (sender or receiver), and the stream does not carry CM messages. */
 bool dgram_loop_has(const struct dgram_loop_result *play, uint32_t idx);
 
 #endif

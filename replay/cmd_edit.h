@@ -3,9 +3,9 @@
 #ifndef REPLAY_CMD_EDIT_H
 #define REPLAY_CMD_EDIT_H
 
-/* Runs the command. Ignores argv[0]. Returns the exit status: 0 if the copy was written and each
- * rule impaired a frame, 2 for unusable input, wrong usage or a rule without effect. With status 2,
- * prints one line on standard error. */
+/* Runs the command. Ignores argv[0]. Returns the exit status. 0: the copy was written and each rule
+ * impaired a frame. 2: unusable input, wrong usage, or a rule without effect. With status 2, prints
+ * one line on standard error. */
 int cmd_edit(int argc, char **argv);
 
 #endif

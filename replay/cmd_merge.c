@@ -535,8 +535,8 @@ static int merge_replay(const struct merge_args *args, const struct shard_report
 /* A drill case from the report of a shard. Cases are sorted by the position of their drill in the
  * whole run. */
 struct placed_case {
-    size_t position, order; /* `position`: index of the drill in the run; `order`: index of the case
-                             * in its report. */
+    size_t position, order; /* `position`: index of the drill in the run. `order`: index of the
+                             * case in its report */
     const char *path;
     json_t *json;
 };

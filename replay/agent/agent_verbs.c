@@ -160,8 +160,8 @@ int agent_mr_register(struct agent_device *dev, uint32_t mr)
                      (unsigned long long)m->len, (unsigned)m->access, strerror(errno));
 }
 
-/* Allocates and registers a memory region. If the client chooses the IOVA, the memory is placed so
- * that its address and the IOVA have the same offset inside a page, as devices require. */
+/* Allocates and registers a memory region. If the client chooses the IOVA, the address of the
+ * memory and the IOVA have the same offset inside a page, as devices require. */
 int agent_mr_new(struct agent_device *dev, const struct agent_mr_attr *attr, uint32_t *out)
 {
     uint64_t len = attr->len;

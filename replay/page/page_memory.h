@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Page memory: memory of the streams of one capture (page_capture.h). If a capture has many
- * connections, successive packets access distant parts of this memory, so it is allocated as huge
- * pages if possible, to avoid TLB misses. All blocks are freed together. Several threads may use
- * one page memory at a time.
+ * connections, successive packets access distant parts of this memory. So the memory is allocated
+ * as huge pages if possible, to avoid TLB misses. All blocks are freed together. Several threads
+ * may use one page memory at a time.
  */
 #ifndef REPLAY_PAGE_PAGE_MEMORY_H
 #define REPLAY_PAGE_PAGE_MEMORY_H

@@ -32,9 +32,9 @@ struct ladder_part {
     uint32_t from, to;
 };
 
-/* Selects which events of direction `dir` to show: all if `whole`, otherwise those around the first
- * difference of our responder and around the first of our requester. Fills `ladder` and `part`.
- * Returns the number of parts, at most 2. */
+/* Selects which events of direction `dir` to show. If `whole` is true, all events. Otherwise the
+ * events around the first difference of our responder, and those around the first difference of our
+ * requester. Fills `ladder` and `part`. Returns the number of parts, at most 2. */
 unsigned ladder_select(struct ladder *ladder, struct ladder_part part[2],
                        const struct replay *replay, uint32_t dir, bool whole);
 

@@ -11,8 +11,8 @@
 /* Prints the results of connection `idx` with our RNIC as the requester. */
 void report_requester_text(FILE *out, const struct request_comparison *v, uint32_t idx);
 
-/* Prints differences of our requester in connection `idx`: if `known`, the known deviations of the
- * peer; otherwise all other differences. */
+/* Prints differences of our requester in connection `idx`. If `known` is true, prints the known
+ * deviations of the peer, otherwise all other differences. */
 void report_requester_diffs(FILE *out, const struct request_comparison *v, uint32_t idx,
                             bool known);
 

@@ -93,9 +93,9 @@ static const struct diff *first_cause(const struct response_comparison *all, uin
     return first;
 }
 
-/* Prints differences of our responder in direction `dir`: if `known`, the known deviations of the
- * peer; otherwise all other differences. Without `verbose`, only prints the number of the
- * contradictions that one difference (first_cause()) can explain. */
+/* Prints differences of our responder in direction `dir`. If `known` is true, prints the known
+ * deviations of the peer, otherwise all other differences. Without `verbose`, only prints the
+ * number of the contradictions that one difference (first_cause()) can explain. */
 static void print_diffs(FILE *out, const struct response_comparison *all, uint32_t dir, bool known,
                         bool verbose)
 {

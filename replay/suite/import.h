@@ -33,7 +33,7 @@ struct import_result {
     uint32_t cut;         /* number of packets whose payload is cut and so not compared */
     uint32_t macs, ips;   /* number of addresses replaced */
     enum verdict verdict; /* verdict of the replay of the new capture */
-    bool all;       /* true: every connection was imported; false: `text` names the imported ones */
+    bool all;       /* true: every connection was imported. false: `text` names the imported ones */
     char text[256]; /* for example "connection 2 (...)" */
 };
 

@@ -26,7 +26,7 @@ static const char *const columns[COLUMN_CNT] = {
 #undef X
 };
 
-/* For each known column: its position in the lines of the file; -1 if the manifest lacks the
+/* For each known column: its position in the lines of the file, or -1 if the manifest lacks the
  * column. */
 struct layout {
     int at[COLUMN_CNT];

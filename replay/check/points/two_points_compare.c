@@ -170,15 +170,10 @@ static bool is_during(const struct two_points *all, unsigned which, uint32_t dir
 
 /* Returns how many of the `lost` packets were not lost, but are only missing in the second
  * capture. */
-static uint64_t missed_of(const struct two_points *all, uint32_t dir, uint64_t lost)
+static uint64_t missed_of(const struct point_direction *d, uint64_t lost)
 {
-    const struct point_direction *d = &all->dir[dir], *back = reverse_of(all, dir);
-    const unsigned second = !d->from_b;
-    const uint64_t missed = d->losses[second].missed;
+    const uint64_t missed = d->losses[!d->from_b].missed;
 
-    if (d->cnt[second] == 0 && back && back->cnt[second] > 0)
-        return lost; /* packets of the opposite direction were captured there, so only the capture
-                      * of this direction is missing */
     return missed < lost ? missed : lost;
 }
 
@@ -219,46 +214,75 @@ static void mark_again(struct point_packet *const *sorted, uint32_t cnt)
         sorted[i]->again = two_points_equal(sorted[i - 1], sorted[i]) && sorted[i - 1]->in_disorder;
 }
 
-/* Adds the packets of a direction to the counters of their flows. */
-static void count_flows(struct two_points *all, uint32_t dir)
+/* Counts packet `p` of the first point of a direction, in the result of the direction and in its
+ * flow. `outside`: the packet passed while the second capture was not running. `lacks`: the second
+ * capture lacks the whole direction, so the packet is not lost for its flow. */
+static void count_first(struct two_points *all, uint32_t dir, const struct point_packet *p,
+                        bool outside, bool lacks)
 {
     const struct point_direction *d = &all->dir[dir];
-    const unsigned first = d->from_b, second = !first;
-    const bool lacks = d->cnt[second] == 0 && d->result.lost == 0; /* the whole direction was not
-                                                                    * captured */
+    struct point_result *r = &all->dir[dir].result;
+    struct two_points_path *path = &all->flow[p->flow];
+    const struct point_packet *mate;
+    uint64_t ns;
 
-    for (uint32_t i = 0; i < d->cnt[first]; i++) {
-        const struct point_packet *p = two_points_packet(all, first, dir, i), *mate;
-        struct two_points_path *path = &all->flow[p->flow];
-        uint64_t ns;
-
-        if (!two_points_counts(all, first, p))
-            continue;
-        path->packets++;
-        path->from_b = d->from_b;
-        if (p->mate == NO_MATE) {
-            path->lost += !lacks && is_during(all, first, dir, i);
-            continue;
-        }
-        mate = &all->at[second].packet[p->mate];
-        ns = two_points_delay(all, dir, difference(all, second ? p : mate));
-        path->damaged += !p->damaged && mate->damaged;
-        path->compared++;
-        path->delay_sum += ns;
-        path->delay_max = ns > path->delay_max ? ns : path->delay_max;
+    r->packets[0]++;
+    path->packets++;
+    path->from_b = d->from_b;
+    if (p->mate == NO_MATE) {
+        if (!outside && r->lost < FRAMES_LISTED)
+            r->frame[r->lost] = p->frame;
+        r->lost += !outside;
+        r->outside += outside;
+        path->lost += !outside && !lacks;
+        return;
     }
+    mate = &all->at[!d->from_b].packet[p->mate];
+    ns = two_points_delay(all, dir, difference(all, d->from_b ? mate : p));
+    r->damaged += !p->damaged && mate->damaged;
+    path->damaged += !p->damaged && mate->damaged;
+    path->compared++;
+    path->delay_sum += ns;
+    path->delay_max = ns > path->delay_max ? ns : path->delay_max;
 }
 
-static struct point_result compare_direction(const struct two_points *all, uint32_t dir)
+/* Counts packet `p` of the second point of a direction. `during`: the first capture was running
+ * when the packet passed. */
+static void count_second(struct two_points *all, uint32_t dir, const struct point_packet *p,
+                         bool during)
+{
+    struct point_result *r = &all->dir[dir].result;
+
+    r->packets[1]++;
+    r->only_second += p->mate == NO_MATE && during;
+    r->outside_first += p->mate == NO_MATE && !during;
+    /* Do not count NAKs for late packets, which the receiver treats as lost. */
+    r->behind += p->in_disorder || p->again ? 0 : p->naks;
+}
+
+/* Returns whether the second capture lacks a whole direction, although it has packets of the
+ * opposite direction. */
+static bool lacks_direction(const struct two_points *all, uint32_t dir)
+{
+    const struct point_direction *back = reverse_of(all, dir);
+    const unsigned second = !all->dir[dir].from_b;
+
+    return all->dir[dir].cnt[second] == 0 && back && back->cnt[second] > 0;
+}
+
+/* Fills the result of a direction, and adds its packets to the counters of their flows. */
+static void compare_direction(struct two_points *all, uint32_t dir)
 {
     const struct point_direction *d = &all->dir[dir];
     const unsigned first = d->from_b, second = !first;
     const uint32_t cnt = sort_differences(all, dir, all->ns);
-    struct point_result r = {
-        .timed = cnt > 0, .reordered = d->result.reordered, .behind = d->losses[second].behind};
+    const bool lacks = lacks_direction(all, dir);
+    struct point_result *r = &all->dir[dir].result;
 
+    r->timed = cnt > 0;
+    r->behind = d->losses[second].behind;
     if (cnt)
-        r.delay =
+        r->delay =
             (struct point_delay){.min = two_points_delay(all, dir, all->ns[first ? cnt - 1 : 0]),
                                  .median = two_points_delay(all, dir, all->ns[cnt / 2]),
                                  .max = two_points_delay(all, dir, all->ns[first ? 0 : cnt - 1])};
@@ -266,35 +290,17 @@ static struct point_result compare_direction(const struct two_points *all, uint3
     for (uint32_t i = 0; i < d->cnt[first]; i++) {
         const struct point_packet *p = two_points_packet(all, first, dir, i);
 
-        if (!two_points_counts(all, first, p))
-            continue;
-        r.packets[0]++;
-        if (p->mate != NO_MATE) {
-            r.damaged += !p->damaged && all->at[second].packet[p->mate].damaged;
-        } else if (!is_during(all, first, dir, i)) {
-            r.outside++;
-        } else {
-            if (r.lost < FRAMES_LISTED)
-                r.frame[r.lost] = p->frame;
-            r.lost++;
-        }
+        if (two_points_counts(all, first, p))
+            count_first(all, dir, p, !is_during(all, first, dir, i), lacks);
     }
-    r.missed = missed_of(all, dir, r.lost);
-    r.lost -= r.missed;
+    r->missed = lacks ? r->lost : missed_of(d, r->lost);
+    r->lost -= r->missed;
     for (uint32_t i = 0; i < d->cnt[second]; i++) {
         const struct point_packet *p = two_points_packet(all, second, dir, i);
 
-        if (!two_points_counts(all, second, p))
-            continue;
-        r.packets[1]++;
-        if (p->mate == NO_MATE && (!d->matched || is_during(all, second, dir, i)))
-            r.only_second++;
-        else if (p->mate == NO_MATE)
-            r.outside_first++;
-        /* Do not count NAKs for late packets, which the receiver treats as lost. */
-        r.behind += p->in_disorder || p->again ? 0 : p->naks;
+        if (two_points_counts(all, second, p))
+            count_second(all, dir, p, !d->matched || is_during(all, second, dir, i));
     }
-    return r;
 }
 
 /* ---- comparing both captures -------------------------------------------------------------------
@@ -333,10 +339,8 @@ int two_points_compare(struct two_points *all, const char *const name[2], struct
         }
         mark_again(a, all->at[0].cnt);
         mark_again(b, all->at[1].cnt);
-        for (uint32_t i = 0; i < all->index.cnt && any; i++) {
-            all->dir[i].result = compare_direction(all, i);
-            count_flows(all, i);
-        }
+        for (uint32_t i = 0; i < all->index.cnt && any; i++)
+            compare_direction(all, i);
         for (uint32_t i = 0; i < all->flow_index.cnt && any; i++) {
             struct two_points_path *path = &all->flow[i];
             const uint64_t missed = path->missed[!path->from_b];

@@ -131,8 +131,8 @@ static int add_to_page(struct check_args *args, const struct page_capture *captu
 }
 
 /* Adds the comparison with the capture of --other-end to the page, before the first capture of the
- * page. */
-static void put_comparison(const struct check_args *args)
+ * page. Returns 0, or -1 and an error. */
+static int put_comparison(const struct check_args *args, struct error *error)
 {
     const char *const name[2] = {args->captures.item[0].path, args->other_end};
     FILE *page = args->page.out, *text;
@@ -140,17 +140,20 @@ static void put_comparison(const struct check_args *args)
     size_t len;
 
     text = open_memstream(&words, &len);
-    if (!text)
-        return;
-    two_points_print(text, args->two_points, name);
-    fclose(text);
+    if (text)
+        two_points_print(text, args->two_points, name);
+    if (!text || fclose(text) != 0) {
+        free(words);
+        return error_set(error, "%s: no memory for the page", name[0]);
+    }
     fprintf(page, "<section aria-labelledby=\"comparison-title\">\n"
                   "<h2 id=\"comparison-title\">The two captures</h2>\n"
-                  "<p class=\"hint\">The other parts of this page describe capture a alone.</p>\n"
+                  "<p class=\"hint\">The graphs of this page show capture a alone.</p>\n"
                   "<pre>");
     xml_escape(page, words + strspn(words, "\n"));
     fprintf(page, "</pre>\n</section>\n");
     free(words);
+    return 0;
 }
 
 /* Returns the profile of known deviations for a capture: that of --quirks if the user gave one,
@@ -226,6 +229,7 @@ static void check_one(struct capture_check *one, struct check_args *args)
         .any_order = args->any_order,
         .narrow = &args->narrow,
         .json = to_json,
+        .json_later = args->two_points != NULL,
         .json_all = args->verbose,
         .annotate_to = args->annotate_path,
         .watch = watch,
@@ -268,13 +272,16 @@ static void check_one(struct capture_check *one, struct check_args *args)
     }
     if (args->export)
         export_end(args->export, &report);
-    if (to_json && check_json_summary(to_json, &report, false, status) != 0 && rc == 0)
+    if (to_json &&
+        (check_json_later(to_json, &report) != 0 ||
+         check_json_summary(to_json, &report, false, status) != 0) &&
+        rc == 0)
         rc = error_set(&error, "%s: cannot write the JSON", args->json_path);
     if (part)
         put_part(args, to_json, one->item, &report, rc != 0 ? EXIT_UNUSABLE : status,
                  rc != 0 ? error.text : NULL);
-    if (capture && args->compared)
-        put_comparison(args);
+    if (capture && args->compared && put_comparison(args, &error) != 0)
+        rc = -1;
     if (capture && report.frames > 0 && add_to_page(args, capture, &report, status, &error) != 0)
         rc = -1;
     one->interrupted = report.interrupted;

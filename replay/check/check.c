@@ -15,6 +15,7 @@
 #include "check/programs.h"
 #include "flow/split.h"
 #include "pcapng/pcapng.h"
+#include "util/keymap.h"
 #include "util/sigint.h"
 #include "util/strbuf.h"
 
@@ -125,6 +126,19 @@ static void list_finding(const struct judge *judge, const struct roce_finding *f
         check->json_failed = true;
 }
 
+/* Keeps a connection for check_json_later(). */
+static void keep_conn(struct check *check, const struct roce_conn_summary *sum)
+{
+    struct check_report *report = check->report;
+
+    if (!VEC_GROW(report->later, report->later_cnt, report->later_cap)) {
+        check->json_failed = true;
+        return;
+    }
+    check_conn_set(&report->later[report->later_cnt++], sum);
+    check->json_bytes += JSON_CONN;
+}
+
 static void list_conn(const struct judge *judge, const struct roce_conn_summary *sum)
 {
     struct check *check = judge->check;
@@ -135,8 +149,12 @@ static void list_conn(const struct judge *judge, const struct roce_conn_summary 
         check->report->conns_not_listed++;
         return;
     }
+    if (check->options->json_later) {
+        keep_conn(check, sum);
+        return;
+    }
     check_conn_set(&conn, sum);
-    if (check_json_conn(check->options->json, check->report->name, &conn, false,
+    if (check_json_conn(check->options->json, check->report->name, &conn, NULL, false,
                         &check->json_bytes) != 0)
         check->json_failed = true;
 }

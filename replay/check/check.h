@@ -65,6 +65,7 @@ struct check_options {
     bool any_order;
     const struct narrow *narrow; /* selected frames; NULL: all */
     FILE *json;                  /* file for the JSON lines of findings and connections, or NULL */
+    bool json_later;             /* keep the connections in report.later instead of writing them */
     bool json_all;               /* write all JSON lines; otherwise their length is limited */
     const char *annotate_to;     /* path of the annotated copy, "-" for standard output, or NULL */
     const struct check_watch *watch; /* array of watches */

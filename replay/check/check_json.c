@@ -386,7 +386,8 @@ static void put_end(struct json_line *line, const char *key, const struct roce_c
 
 /* Writes the lines of text about the causes that slowed or paused a connection, without
  * indentation, as elements of the array `key`. */
-static void put_slow(struct json_line *line, const char *key, const struct roce_conn_summary *sum)
+static void put_slow(struct json_line *line, const char *key, const struct roce_conn_summary *sum,
+                     const struct two_points *points)
 {
     char *text = NULL;
     size_t len = 0;
@@ -394,7 +395,7 @@ static void put_slow(struct json_line *line, const char *key, const struct roce_
 
     json_line_open(line, key, '[');
     if (out) {
-        slow_causes_print(out, sum, NULL, NULL);
+        slow_causes_print(out, sum, NULL, points);
         if (fclose(out) == 0)
             for (char *next, *one = strtok_r(text, "\n", &next); one;
                  one = strtok_r(NULL, "\n", &next))
@@ -437,12 +438,13 @@ static void put_silence(struct json_line *line, const char *key,
     json_line_close(line, '}');
 }
 
-static void put_headline(struct json_line *line, const struct roce_conn_summary *sum)
+static void put_headline(struct json_line *line, const struct roce_conn_summary *sum,
+                         const struct two_points *points)
 {
     char buf[LINE_LEN];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
 
-    headline_conn(&t, sum);
+    headline_conn(&t, sum, points);
     json_line_text(line, "state", headline_state_name(headline_state(sum)));
     json_line_text(line, "headline", buf);
 }
@@ -450,8 +452,8 @@ static void put_headline(struct json_line *line, const struct roce_conn_summary 
 static const char *const pairings[ROCE_PAIRED_CNT] = {NULL,   "cm",   "qpns", "ports", "self",
                                                       "psns", "msns", "port", "alone"};
 
-int check_json_conn(FILE *out, const char *file, const struct check_conn *c, bool brief,
-                    uint64_t *bytes)
+int check_json_conn(FILE *out, const char *file, const struct check_conn *c,
+                    const struct two_points *points, bool brief, uint64_t *bytes)
 {
     const struct roce_conn_summary *sum = &c->sum;
     struct json_line line;
@@ -481,14 +483,22 @@ int check_json_conn(FILE *out, const char *file, const struct check_conn *c, boo
     json_line_text(&line, "verdict", check_verdict_name(check_conn_verdict(sum)));
     json_line_bool(&line, "failed", check_conn_failed(sum));
     put_end(&line, "end", sum);
-    put_headline(&line, sum);
-    put_slow(&line, "slow", sum);
+    put_headline(&line, sum, points);
+    put_slow(&line, "slow", sum, points);
     put_waits(&line, "waits", sum);
     put_silence(&line, "silence", sum);
     put_cm(&line, "cm", sum);
     put_side(&line, "a", c, 0);
     put_side(&line, "b", c, 1);
     return end_line(&line, bytes);
+}
+
+int check_json_later(FILE *out, const struct check_report *report)
+{
+    for (uint32_t i = 0; i < report->later_cnt; i++)
+        if (check_json_conn(out, report->name, &report->later[i], report->points, false, NULL) != 0)
+            return -1;
+    return 0;
 }
 
 /* ---- line of the summary -----------------------------------------------------------------------

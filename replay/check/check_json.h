@@ -15,8 +15,9 @@
  * `bytes`, unless it is NULL, grows by the length of the line. */
 int check_json_finding(FILE *out, const char *file, const struct roce_finding *finding, bool brief,
                        uint64_t *bytes);
-int check_json_conn(FILE *out, const char *file, const struct check_conn *conn, bool brief,
-                    uint64_t *bytes);
+/* `points`: the comparison with a second capture, or NULL. */
+int check_json_conn(FILE *out, const char *file, const struct check_conn *conn,
+                    const struct two_points *points, bool brief, uint64_t *bytes);
 
 /* Writes a congestion episode that has ended. */
 int check_json_congestion(FILE *out, const char *file, const struct roce_cnp_episode *episode,
@@ -25,6 +26,9 @@ int check_json_congestion(FILE *out, const char *file, const struct roce_cnp_epi
 /* Writes an alias: findings with connection number `stream` belong to connection `is`, because the
  * two directions were paired after these findings. */
 int check_json_alias(FILE *out, const char *file, uint32_t stream, uint32_t is);
+
+/* Writes the connections of report->later. */
+int check_json_later(FILE *out, const struct check_report *report);
 
 int check_json_summary(FILE *out, const struct check_report *report, bool brief, int status);
 

@@ -87,7 +87,7 @@ static void put_conn(FILE *out, const struct check_report *r, enum fail_on fail_
     put_case(out, r, buf, check_conn_duration_ns(sum));
     if (fault) {
         t = strbuf_of(buf, sizeof(buf));
-        headline_conn(&t, sum);
+        headline_conn(&t, sum, r->points);
         fprintf(out, "      <failure type=\"%s\" message=\"", fault);
         xml_escape(out, buf);
         fputs("\"/>\n", out);

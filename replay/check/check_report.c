@@ -17,6 +17,7 @@ void check_report_free(struct check_report *report)
     finding_groups_free(&report->groups);
     event_history_del(report->history);
     free(report->conn);
+    free(report->later);
     *report = (struct check_report){0};
 }
 

@@ -57,6 +57,10 @@ struct check_report {
     /* Connections that the report lists, in the order of check_conn_order(). */
     struct check_conn *conn;
     uint32_t conn_cnt, conn_cap, conn_max;
+    /* Connections whose JSON lines are written after the comparison with a second capture. */
+    struct check_conn *later;
+    uint32_t later_cnt;
+    size_t later_cap;
     uint64_t ended; /* number of connections that `check` has finished, listed or not */
     /* Number of connections that failed, that got stuck, that were slow, and that violated a
      * rule. */

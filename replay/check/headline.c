@@ -84,7 +84,8 @@ static void add_unready(struct strbuf *t, const struct roce_endpoint_summary *si
 }
 
 /* Appends the causes of a slow connection. */
-static void add_slow(struct strbuf *t, const struct roce_conn_summary *sum)
+static void add_slow(struct strbuf *t, const struct roce_conn_summary *sum,
+                     const struct two_points *points)
 {
     struct wait_part wait[WAIT_CAUSES];
     unsigned side, cnt = time_budget_waits(sum, wait, &side);
@@ -108,7 +109,7 @@ static void add_slow(struct strbuf *t, const struct roce_conn_summary *sum)
         strbuf_addf(t, " of its ");
         strbuf_add_duration(t, ns);
         strbuf_addf(t, " waiting, %sbecause ", cnt > 1 ? "mostly " : "");
-        time_budget_explain(t, sum, side, wait[0].cause);
+        time_budget_explain(t, sum, side, wait[0].cause, points);
     } else if (repeated_cnt(sum)) {
         add_count(t, repeated_cnt(sum), "packet");
         strbuf_addf(t, " of %" PRIu64 " had to be sent again",
@@ -150,7 +151,8 @@ static void add_notified(struct strbuf *t, const struct roce_conn_summary *sum)
                          : "the rate of the sender could not be measured");
 }
 
-void headline_conn(struct strbuf *t, const struct roce_conn_summary *sum)
+void headline_conn(struct strbuf *t, const struct roce_conn_summary *sum,
+                   const struct two_points *points)
 {
     uint64_t violations = check_conn_errors(sum);
 
@@ -168,7 +170,7 @@ void headline_conn(struct strbuf *t, const struct roce_conn_summary *sum)
                     roce_svc_name(sum->facts.svc));
     } else if (check_conn_slow(sum)) {
         strbuf_addf(t, "was slow: ");
-        add_slow(t, sum);
+        add_slow(t, sum, points);
     } else if (check_conn_marked(sum)) {
         strbuf_addf(t, "met congestion: packets were marked (ECN), but the receiver never told "
                        "the sender to slow down");
@@ -214,7 +216,7 @@ bool headline_capture(struct strbuf *t, const struct check_report *r)
                     r->broke_off ? "The capture could not be read to its end" : "Nothing to check",
                     r->error);
     } else if (r->troubled) {
-        headline_conn(t, &r->worst);
+        headline_conn(t, &r->worst, r->points);
         if (r->troubled > 1) {
             strbuf_addf(t, " ");
             add_count(t, r->troubled - 1, "more connection");

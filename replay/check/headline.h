@@ -25,8 +25,10 @@ enum headline_state {
 enum headline_state headline_state(const struct roce_conn_summary *sum);
 const char *headline_state_name(enum headline_state state);
 
-/* Appends one sentence about a connection. */
-void headline_conn(struct strbuf *t, const struct roce_conn_summary *sum);
+/* Appends one sentence about a connection. `points` is the comparison with a second capture, or
+ * NULL. */
+void headline_conn(struct strbuf *t, const struct roce_conn_summary *sum,
+                   const struct two_points *points);
 
 /* Appends one sentence about the capture: why it could not be read, or the worst problem of its
  * worst connection. Returns whether there was a problem. */

@@ -25,8 +25,10 @@ void page_capture_del(struct page_capture *capture)
         return;
     pthread_mutex_destroy(&capture->lock);
     page_memory_free(&capture->memory);
-    for (uint32_t i = 0; i < capture->conn_cnt; i++)
-        free(capture->conn[i].json);
+    for (uint32_t i = 0; i < capture->conn_cnt; i++) {
+        free(capture->conn[i].summary);
+        free(capture->conn[i].histogram);
+    }
     for (unsigned i = 0; i < ROCE_SEV_CNT; i++)
         free(capture->findings[i].finding);
     free(capture->conn);
@@ -163,10 +165,12 @@ static void add_conn(void *user, const struct roce_conn_summary *sum)
     conn->conn_index = sum->facts.conn_index;
     for (unsigned side = 0; side < 2; side++)
         conn->qpn[side] = sum->side[side].qpn;
-    conn->json = page_conn_json(capture->name, sum);
-    if (conn->json)
-        capture->conn_cnt++;
-    else
+    conn->summary = malloc(sizeof(*conn->summary));
+    conn->histogram = page_conn_histogram(sum);
+    capture->conn_cnt++;
+    if (conn->summary)
+        check_conn_set(conn->summary, sum);
+    if (!conn->summary || !conn->histogram)
         capture->no_memory = true;
 }
 

@@ -44,7 +44,8 @@ struct page_stream {
 struct page_conn {
     uint32_t conn_index;
     uint32_t qpn[2]; /* QPN of each side, or ROCE_QPN_UNKNOWN */
-    char *json;      /* JSON object (page_conn_json()) without its closing brace */
+    struct check_conn *summary;
+    char *histogram; /* JSON member (page_conn_histogram()) */
 };
 
 struct page_findings {

@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include "check/causes/path_text.h"
 #include "check/check_json.h"
 #include "check/headline.h"
 #include "util/json_line.h"
@@ -104,15 +105,21 @@ int page_conn_write_summary(FILE *out, const struct check_report *report, int st
 /* ---- members that only the page has ------------------------------------------------------------
  */
 
-static void put_reason(struct json_line *to, const struct roce_conn_summary *sum)
+static void put_reason(struct json_line *to, const struct roce_conn_summary *sum,
+                       const struct two_points *points)
 {
+    const struct path path = path_of(points, sum, sum->facts.end_side & 1u);
     char buf[LINE_LEN];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
 
     if (check_conn_failed(sum) || check_conn_stuck(sum)) {
         check_conn_reason(&t, sum);
         strbuf_addf(&t, "\n");
-        check_conn_hint(&t, sum, NULL, false);
+        check_conn_hint(&t, sum, NULL, points != NULL);
+        if (path.mine) {
+            strbuf_addf(&t, "\n");
+            path_last_text(&t, &path, sum->facts.end_frame);
+        }
     }
     json_line_text(to, "why", t.len ? buf : NULL);
 }
@@ -142,9 +149,29 @@ static void put_histograms(struct json_line *to, const char *key,
     json_line_close(to, '}');
 }
 
+char *page_conn_histogram(const struct roce_conn_summary *sum)
+{
+    struct json_line to;
+    struct line line;
+    char *text;
+
+    if (open_line(&line)) {
+        json_line_begin(&to, line.file, false);
+        json_line_open(&to, "histogram", '{');
+        put_histograms(&to, "a", &sum->side[0]);
+        put_histograms(&to, "b", &sum->side[1]);
+        json_line_close(&to, '}');
+    }
+    text = close_line(&line, line.file ? json_line_end(&to) : -1);
+    if (text)
+        memmove(text, text + 1, strlen(text)); /* removes the opening brace */
+    return text;
+}
+
 /* Writes a line with one JSON object: the members of a connection that only a page needs. Returns
  * 0, or -1 after an error. */
-static int put_page_members(FILE *out, const struct roce_conn_summary *sum)
+static int put_page_members(FILE *out, const struct roce_conn_summary *sum,
+                            const struct two_points *points)
 {
     char buf[LINE_LEN];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
@@ -154,27 +181,22 @@ static int put_page_members(FILE *out, const struct roce_conn_summary *sum)
     json_line_begin(&to, out, false);
     json_line_text(&to, "title", buf);
     json_line_number(&to, "trouble", headline_state(sum));
-    put_reason(&to, sum);
-    json_line_open(&to, "histogram", '{');
-    put_histograms(&to, "a", &sum->side[0]);
-    put_histograms(&to, "b", &sum->side[1]);
-    json_line_close(&to, '}');
+    put_reason(&to, sum, points);
     return json_line_end(&to);
 }
 
-char *page_conn_json(const char *file, const struct roce_conn_summary *sum)
+char *page_conn_json(const char *file, const struct check_conn *conn,
+                     const struct two_points *points)
 {
-    struct check_conn conn;
     struct line line;
     size_t first = 0;
     char *text;
     int rc = -1;
 
-    check_conn_set(&conn, sum);
-    if (open_line(&line) && check_json_conn(line.file, file, &conn, true, NULL) == 0 &&
+    if (open_line(&line) && check_json_conn(line.file, file, conn, points, true, NULL) == 0 &&
         fflush(line.file) == 0) {
         first = line.len;
-        rc = put_page_members(line.file, sum);
+        rc = put_page_members(line.file, &conn->sum, points);
     }
     text = close_line(&line, rc);
     if (!text)

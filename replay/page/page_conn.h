@@ -6,18 +6,23 @@
 
 #include "check/check_report.h"
 
+/* Returns the JSON member "histogram" of a connection: for each side, latency histograms by
+ * operation, and the histogram "rtt". Each is an array of bucket (hist.h), number of samples,
+ * bucket, number of samples, ... The caller frees the result. Returns NULL if out of memory. */
+char *page_conn_histogram(const struct roce_conn_summary *sum);
+
 /*
  * Returns the object of a connection without its closing brace, so that the caller can append
  * members. It has the members of check_json_conn(), and:
  *   "title"     the two endpoints
  *   "trouble"   state of the connection as a number (enum headline_state); a larger one is worse
  *   "why"       text of the report: why the connection failed or got stuck; otherwise null
- *   "histogram" for each side, latency histograms by operation, and the histogram "rtt". Each is an
- *               array of bucket (hist.h), number of samples, bucket, number of samples, ...
  *
- * The caller frees the result. Returns NULL if out of memory.
+ * `points` is the comparison with a second capture, or NULL. The caller frees the result. Returns
+ * NULL if out of memory.
  */
-char *page_conn_json(const char *file, const struct roce_conn_summary *sum);
+char *page_conn_json(const char *file, const struct check_conn *conn,
+                     const struct two_points *points);
 
 /* Write one object. Return 0, or -1 if it could not be written. */
 int page_conn_write_finding(FILE *out, const char *file, const struct roce_finding *finding);

@@ -359,14 +359,21 @@ static bool is_selected(const struct page_selection *selection, uint32_t conn_in
     return false;
 }
 
-static int write_conn(FILE *out, const struct page_capture *capture, uint32_t i, uint64_t base)
+static int write_conn(FILE *out, const struct page_capture *capture, uint32_t i,
+                      const struct check_report *report)
 {
+    const uint64_t base = report->counts.first_time;
     const struct page_conn *conn = &capture->conn[i];
     const struct page_stream *stream = page_capture_stream(capture, conn->conn_index);
+    char *json = page_conn_json(capture->name, conn->summary, report->points);
     int rc = 0;
 
-    page_conn_put_json(out, conn->json);
-    fprintf(out, ",\"merged\":%" PRIu64, stream ? packet_runs_merged(&stream->runs) : 0);
+    if (!json)
+        return -1;
+    page_conn_put_json(out, json);
+    free(json);
+    fprintf(out, ",%s,\"merged\":%" PRIu64, conn->histogram,
+            stream ? packet_runs_merged(&stream->runs) : 0);
     if (stream) {
         rc = write_runs(out, &stream->runs, base);
         write_messages(out, &stream->messages, capture->timeline, conn->qpn, base);
@@ -442,7 +449,7 @@ int page_data_write(FILE *out, const struct page_capture *capture,
     for (uint32_t i = 0; i < capture->conn_cnt; i++)
         if (is_selected(selection, capture->conn[i].conn_index)) {
             fprintf(out, "%s\n", sep);
-            if (write_conn(out, capture, i, report->counts.first_time) != 0)
+            if (write_conn(out, capture, i, report) != 0)
                 return -1;
             sep = ",";
         }

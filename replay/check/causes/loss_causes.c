@@ -57,7 +57,7 @@ static void look_damaged(struct strbuf *t, const struct slow_direction *w)
 }
 
 const struct slow_cause slow_damaged = {slow_is_damaged, say_damaged,     look_damaged,
-                                        false,           "roce.icrc.bad", SLOW_BY_LOSS};
+                                        false,           "roce.icrc.bad", SLOW_BY_LOST_REQUEST};
 
 static void say_lost(struct strbuf *t, const struct slow_direction *w)
 {
@@ -111,8 +111,8 @@ static void look_lost(struct strbuf *t, const struct slow_direction *w)
 }
 
 const struct slow_cause slow_lost = {
-    slow_is_lost, say_lost, look_lost, false, "roce.analysis.psn_gap || roce.analysis.nak",
-    SLOW_BY_LOSS};
+    slow_is_lost,        say_lost, look_lost, false, "roce.analysis.psn_gap || roce.analysis.nak",
+    SLOW_BY_LOST_REQUEST};
 
 static void say_answer_overtaken(struct strbuf *t, const struct slow_direction *w)
 {
@@ -220,7 +220,7 @@ const struct slow_cause slow_answer_lost = {
     look_answer_lost,
     false,
     "roce.analysis.psn_gap || roce.analysis.nak_retransmission",
-    SLOW_BY_LOSS};
+    SLOW_BY_LOST_RESPONSE};
 
 static void say_late(struct strbuf *t, const struct slow_direction *w)
 {

@@ -24,10 +24,14 @@ struct path path_of(const struct two_points *points, const struct roce_conn_summ
     return path;
 }
 
-bool path_loses(const struct path *path)
+bool path_loses_requests(const struct path *path)
 {
-    return path->mine &&
-           path->mine->lost + path->mine->damaged + path->its->lost + path->its->damaged > 0;
+    return path->mine && path->mine->lost + path->mine->damaged > 0;
+}
+
+bool path_loses_responses(const struct path *path)
+{
+    return path->its && path->its->lost + path->its->damaged > 0;
 }
 
 static uint64_t delay_of(const struct path *path)
@@ -98,9 +102,10 @@ void path_text(struct strbuf *t, const struct path *path, bool slow)
     }
     if (*sep) {
         strbuf_addf(t, "\n       check this part of the path for %s",
-                    !slow              ? "drops (full queues, a priority without PFC) or a bad link"
-                    : path_loses(path) ? "a full queue, a slow link or a bad link"
-                                       : "a full queue or a slow link");
+                    !slow ? "drops (full queues, a priority without PFC) or a bad link"
+                    : path_loses_requests(path) || path_loses_responses(path)
+                        ? "a full queue, a slow link or a bad link"
+                        : "a full queue or a slow link");
         return;
     }
     strbuf_addf(t, "no packet of this connection was lost or damaged");

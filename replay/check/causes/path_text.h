@@ -22,8 +22,10 @@ struct path {
 struct path path_of(const struct two_points *points, const struct roce_conn_summary *sum,
                     unsigned side);
 
-/* Returns whether the path lost or damaged a packet. */
-bool path_loses(const struct path *path);
+/* Return whether the path lost or damaged a request or a response. False without a second
+ * capture. */
+bool path_loses_requests(const struct path *path);
+bool path_loses_responses(const struct path *path);
 
 /* Returns whether the delay between the two capture points explains a wait of `wait` ns. The delay
  * must be at least half of the wait, and at least 100 µs. */

@@ -147,23 +147,6 @@ static void print_retransmitted(FILE *out, const struct slow_direction *w, const
     fprintf(out, "%s\n", buf);
 }
 
-/* Returns whether the delay between the two capture points explains the waits of the requester. */
-static bool is_path_slow(const struct slow_direction *w)
-{
-    const uint64_t response = w->mine->response_waits.min, timeout = w->mine->timeout_min_ns;
-
-    return (response && path_delays(&w->path, response)) ||
-           (timeout && path_delays(&w->path, timeout));
-}
-
-/* Returns whether losses or delays between the two capture points explain a cause. The hint of the
- * cause is then omitted, because it depends only on the first capture. */
-static bool is_between(const struct slow_direction *w, const struct slow_cause *cause)
-{
-    return ((cause->between & SLOW_BY_LOSS) && path_loses(&w->path)) ||
-           ((cause->between & SLOW_BY_DELAY) && is_path_slow(w));
-}
-
 /* Stores the indices of the causes that apply, in the order of reports. Slow connection setups and
  * causes that lead to several waits are first. The other causes follow, sorted by their waits, the
  * longest first. Returns their number. */
@@ -222,7 +205,8 @@ static bool print_side(FILE *out, const struct slow_direction *w, const char *ar
         between |= cause->between != 0;
         strbuf_addf(&t, "     %s ", arrow);
         cause->say(&t, w);
-        if (!is_between(w, cause)) {
+        /* The hint depends only on the first capture. */
+        if (!slow_is_between(w, cause->between)) {
             strbuf_addf(&t, "\n       ");
             cause->look(&t, w);
         }
@@ -246,7 +230,8 @@ void slow_causes_print(FILE *out, const struct roce_conn_summary *sum, const cha
     between = print_side(out, &a, "→", scope);
     between |= print_side(out, &b, "←", scope);
     if (between && a.path.mine) {
-        path_text(&t, &a.path, is_path_slow(&a) || is_path_slow(&b));
+        path_text(&t, &a.path,
+                  slow_is_between(&a, SLOW_BY_DELAY) || slow_is_between(&b, SLOW_BY_DELAY));
         fprintf(out, "     %s\n", buf);
     }
     if (silence_is_notable(sum)) {

@@ -97,6 +97,16 @@ bool slow_is_paged(const struct slow_direction *w)
     return w->its->rnr_paged > 0;
 }
 
+bool slow_is_between(const struct slow_direction *w, unsigned between)
+{
+    const uint64_t response = w->mine->response_waits.min, timeout = w->mine->timeout_min_ns;
+
+    return ((between & SLOW_BY_LOST_REQUEST) && path_loses_requests(&w->path)) ||
+           ((between & SLOW_BY_LOST_RESPONSE) && path_loses_responses(&w->path)) ||
+           ((between & SLOW_BY_DELAY) && ((response && path_delays(&w->path, response)) ||
+                                          (timeout && path_delays(&w->path, timeout))));
+}
+
 bool slow_is_congested(const struct slow_direction *w)
 {
     return w->mine->cnp.before.cnt > 0;

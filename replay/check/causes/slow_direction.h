@@ -32,7 +32,12 @@ struct slow_direction {
 };
 
 /* Events between two capture points that can explain a cause: bits of slow_cause.between. */
-enum { SLOW_BY_LOSS = 1u << 0, SLOW_BY_DELAY = 1u << 1 };
+enum {
+    SLOW_BY_LOST_REQUEST = 1u << 0,
+    SLOW_BY_LOST_RESPONSE = 1u << 1,
+    SLOW_BY_LOSS = SLOW_BY_LOST_REQUEST | SLOW_BY_LOST_RESPONSE,
+    SLOW_BY_DELAY = 1u << 2
+};
 
 /* A cause that slowed a direction. */
 struct slow_cause {
@@ -92,6 +97,10 @@ bool slow_is_paged(const struct slow_direction *w);
  * Soft-RoCE sends such a packet again at once. A capture point before that queue captures each
  * attempt. */
 bool slow_is_refused(const struct slow_direction *w);
+
+/* Returns whether events between the two capture points explain a wait or a retransmission.
+ * `between`: bit set of SLOW_BY_*, the events that can explain it. */
+bool slow_is_between(const struct slow_direction *w, unsigned between);
 
 /* Returns whether the requester sent more slowly after CNPs. */
 bool slow_is_congested(const struct slow_direction *w);

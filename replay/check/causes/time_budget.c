@@ -124,12 +124,21 @@ uint64_t time_budget_waited_ns(const struct roce_conn_summary *sum)
     return a > b ? a : b;
 }
 
+/* Returns the place where the comparison with a second capture shows a loss that can explain a
+ * wait, or "" if it shows none. `between`: as in slow_is_between(). */
+static const char *place_of(const struct slow_direction *w, unsigned between)
+{
+    return slow_is_between(w, between) ? " between the two capture points" : "";
+}
+
 static void explain_sequence_naks(struct strbuf *t, const struct slow_direction *w)
 {
     if (slow_is_overtaken(w)) {
         strbuf_addf(t, "packets arrived out of order");
     } else if (!slow_is_lost(w)) {
         strbuf_addf(t, "packets were damaged");
+    } else if (slow_is_between(w, SLOW_BY_LOST_REQUEST)) {
+        strbuf_addf(t, "packets were lost between the two capture points");
     } else if (w->gone) {
         strbuf_addf(t, "%" PRIu64 " packet%s lost between ", w->gone,
                     w->gone == 1 ? " was" : "s were");
@@ -145,14 +154,34 @@ static void explain_sequence_naks(struct strbuf *t, const struct slow_direction 
                 slow_is_lost(w) && w->gone == 1 ? "" : "s");
 }
 
+/* Appends what led to ACK timeouts. */
+static void explain_timeouts(struct strbuf *t, const struct slow_direction *w)
+{
+    const struct roce_read_restarts *reads = &w->mine->read_restarts;
+
+    if (reads->captured + reads->missing)
+        strbuf_addf(t, "data of a READ was lost or late%s, and ",
+                    place_of(w, SLOW_BY_LOST_RESPONSE));
+    else if (reads->late)
+        strbuf_addf(t, "data of a READ arrived out of order, and ");
+    else
+        strbuf_addf(t, "a packet or its response was lost or late%s, and ",
+                    place_of(w, SLOW_BY_LOSS));
+}
+
 void time_budget_explain(struct strbuf *t, const struct roce_conn_summary *sum, unsigned side,
-                         enum wait_cause cause)
+                         enum wait_cause cause, const struct two_points *points)
 {
     struct slow_direction w = slow_direction_of(sum, side);
-    const struct roce_read_restarts *reads = &w.mine->read_restarts;
+
+    w.path = path_of(points, sum, side);
 
     switch (cause) {
     case WAIT_RESPONSE:
+        if (slow_is_between(&w, SLOW_BY_DELAY)) {
+            strbuf_addf(t, "the path between the two capture points was slow; nothing was lost");
+            return;
+        }
         strbuf_add_addr(t, w.its->addr);
         strbuf_addf(t, " responded late, or the path was slow; nothing was lost");
         return;
@@ -185,8 +214,12 @@ void time_budget_explain(struct strbuf *t, const struct roce_conn_summary *sum, 
     case WAIT_READ_GAP:
         strbuf_addf(t, "data that ");
         strbuf_add_addr(t, w.mine->addr);
-        strbuf_addf(t, " read %s and had to be requested again",
-                    slow_is_answer_overtaken(&w) ? "arrived out of order" : "did not arrive");
+        if (slow_is_answer_overtaken(&w))
+            strbuf_addf(t, " read arrived out of order and had to be requested again");
+        else
+            strbuf_addf(t, " read %s%s and had to be requested again",
+                        slow_is_between(&w, SLOW_BY_LOST_RESPONSE) ? "was lost" : "did not arrive",
+                        place_of(&w, SLOW_BY_LOST_RESPONSE));
         return;
     case WAIT_TIMEOUT:
         if (slow_is_one_sided(&w)) {
@@ -196,16 +229,18 @@ void time_budget_explain(struct strbuf *t, const struct roce_conn_summary *sum, 
             strbuf_addf(t, " that show why");
             return;
         }
-        strbuf_addf(t, reads->captured + reads->missing ? "data of a READ was lost or late, and "
-                       : reads->late ? "data of a READ arrived out of order, and "
-                                     : "a packet or its response was lost or late, and ");
+        explain_timeouts(t, &w);
         strbuf_add_addr(t, w.mine->addr);
         strbuf_addf(t, " sent the request again only when its ACK timeout expired");
         return;
     case WAIT_SPURIOUS:
-        strbuf_add_addr(t, w.its->addr);
-        strbuf_addf(
-            t, " or the path was so slow that the response came only after the ACK timeout of ");
+        if (slow_is_between(&w, SLOW_BY_DELAY)) {
+            strbuf_addf(t, "the path between the two capture points");
+        } else {
+            strbuf_add_addr(t, w.its->addr);
+            strbuf_addf(t, " or the path");
+        }
+        strbuf_addf(t, " was so slow that the response came only after the ACK timeout of ");
         strbuf_add_addr(t, w.mine->addr);
         strbuf_addf(t, "; no request was lost");
         return;

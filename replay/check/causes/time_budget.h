@@ -50,8 +50,9 @@ uint64_t time_budget_waited_ns(const struct roce_conn_summary *sum);
  * of the connection's time. */
 void time_budget_print(FILE *out, const struct slow_direction *w, const char *arrow);
 
-/* Appends a clause with the cause of a wait, for readers who do not know RDMA. */
+/* Appends a clause with the cause of a wait, for readers who do not know RDMA. `points` is the
+ * comparison with a second capture, or NULL. */
 void time_budget_explain(struct strbuf *t, const struct roce_conn_summary *sum, unsigned side,
-                         enum wait_cause cause);
+                         enum wait_cause cause, const struct two_points *points);
 
 #endif

@@ -252,6 +252,32 @@ static void reasons_use_both_captures(void)
     }
 }
 
+/* The text, the members `slow` and `headline` of the JSON, and the page must give the same reasons:
+ * those of the comparison. */
+static void text_json_and_page_give_the_same_reasons(void)
+{
+    static const char *const reasons[] = {
+        "between the two capture points, 1 of 15 packets of 192.0.2.1 was lost",
+        "because packets were lost between the two capture points, and 192.0.2.2 asked for",
+    };
+    static const char *const files[] = {"$T/text", "$T/json", "$T/page.html"};
+
+    CHECKRUN_EXPECT("cp " SEEN " $T/a.pcapng; $R edit -q --impair drop@frame=3 " SEEN
+                    " $T/b.pcapng; $R check --html $T/page.html --json $T/json $T/a.pcapng "
+                    "--other-end $T/b.pcapng >$T/text",
+                    0, "", "");
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        struct checkrun r = checkrun("check -q $T/a.pcapng; cat %s", files[i]);
+
+        for (size_t k = 0; k < (i == 0 ? 1 : 2); k++) /* the text has no headline */
+            if (!strstr(r.out, reasons[k]))
+                suite_fail(__FILE__, __LINE__, "no \"%s\" in: %s", reasons[k], r.out);
+        if (strstr(r.out, "check for drops (full queues, a priority without PFC, a bad link)"))
+            suite_fail(__FILE__, __LINE__, "another reason in: %s", r.out);
+        checkrun_free(&r);
+    }
+}
+
 /* A responder seems slow, but the requests needed 60 ms between the points. The report must name
  * the path. */
 static void slow_path_is_not_a_slow_responder(void)
@@ -392,9 +418,9 @@ SUITE("replay.two_points", TEST(equal_captures_have_no_loss),
       TEST(late_request_is_not_lost), TEST(nak_for_a_lost_retransmission_shows_no_loss_behind),
       TEST(damaged_headers_are_no_loss), TEST(damaged_address_is_no_other_direction),
       TEST(copies_are_not_compared), TEST(reasons_use_both_captures),
-      TEST(slow_path_is_not_a_slow_responder), TEST(page_has_the_comparison),
-      TEST(packets_outside_the_other_capture_are_not_compared), TEST(json_has_the_figures),
-      TEST(retransmission_is_not_the_lost_packet), TEST(loss_of_the_last_packet_is_found),
-      TEST(packets_that_a_capture_missed_are_not_lost),
+      TEST(text_json_and_page_give_the_same_reasons), TEST(slow_path_is_not_a_slow_responder),
+      TEST(page_has_the_comparison), TEST(packets_outside_the_other_capture_are_not_compared),
+      TEST(json_has_the_figures), TEST(retransmission_is_not_the_lost_packet),
+      TEST(loss_of_the_last_packet_is_found), TEST(packets_that_a_capture_missed_are_not_lost),
       TEST(direction_that_a_capture_lacks_is_not_lost),
       TEST(captures_without_a_common_packet_are_an_error))

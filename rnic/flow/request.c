@@ -386,13 +386,14 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
     if (read) {
         e->flags |= ROCE_SENT_RESTARTED;
         e->flags &= (uint8_t)~ROCE_SENT_ORIG;
-        e->marks &= (uint8_t) ~(ROCE_MARK_RESP_GAP | ROCE_MARK_RESP_LATE);
+        e->marks &= (uint8_t)~ROCE_MARK_RESP_GAP;
         e->restart = skip;
         e->resp_next = skip;
         e->resp_seen = skip << ROCE_RESP_SEEN_BITS;
     }
     if (roce_opcode_is_answered(ctx->pkt->op)) {
         e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;
+        e->marks &= (uint8_t)~ROCE_MARK_RESP_LATE;
         e->marks |= ROCE_MARK_REREQUESTED;
         if (acked && (!req->implied_nak || roce_diff(e->psn, req->implied_nak_psn) < 0))
             req->implied_nak_psn = e->psn;

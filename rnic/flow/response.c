@@ -444,6 +444,8 @@ static void on_small_resp(struct roce_ctx *ctx, struct roce_req *req, struct roc
     ack_to(ctx, req, e->psn);
     if (!roce_response_is_stale(req, e))
         e->marks &= (uint8_t)~ROCE_MARK_REREQUESTED;
+    if (e->flags & ROCE_SENT_IMPLIED)
+        e->marks |= ROCE_MARK_RESP_LATE;
     if (!(e->flags & ROCE_SENT_DONE)) {
         e->flags |= ROCE_SENT_DONE;
         e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;

@@ -353,6 +353,38 @@ static void captured_response_that_is_lost_is_an_implied_nak(void)
     }
 }
 
+/* The Atomic ACK of the first of two atomics is captured after that of the second one. The
+ * requester drops it and repeats the request. The response was not lost behind the capture point.
+ */
+static void late_atomic_ack_is_not_lost(void)
+{
+    const struct roce_endpoint_summary *a = &v.conn[0].side[0];
+    struct roce_pkt p[2];
+    struct flowgen g;
+
+    flowgen_begin(&g);
+    for (unsigned k = 0; k < 2; k++) {
+        p[k] = flowgen_req(&g, 0, ROCE_OP_RC_FETCH_ADD, 8);
+        flowgen_put(&g, 0, &p[k]);
+    }
+    for (unsigned tries = 0; tries < 2; tries++) {
+        for (unsigned k = 0; k < 2; k++) {
+            struct roce_pkt r =
+                flowgen_resp(&g, 1, ROCE_OP_RC_ATOMIC_ACK, p[tries ? k : !k].bth.psn, 0);
+
+            r.aeth.msn = tries ? 2 : 2 - k;
+            flowgen_put(&g, 1, &r);
+        }
+        for (unsigned k = 0; k < 2 && !tries; k++)
+            flowgen_put(&g, 0, &p[k]);
+    }
+    judge_end(&g, &v);
+    EXPECT_EQ(a->retx[ROCE_CAUSE_IMPLIED_NAK].go_backs, 1);
+    EXPECT_EQ(a->read_gap_restarts.captured, 0);
+    EXPECT_EQ(a->read_gap_restarts.missing, 0);
+    EXPECT_EQ(a->read_gap_restarts.late, 1);
+}
+
 /* Requests the rest of a READ of 16 packets, from packet `from` on, and sends the responses except
  * number `lost`. The directions have different source ports, so their pairing takes some packets.
  */
@@ -422,7 +454,7 @@ static void operations_answered_before_the_pairing_are_counted(void)
 SUITE("flow.read", TEST(wrong_read_response_opcode_is_reported),
       TEST(duplicate_response_names_the_expected_psn), TEST(response_after_a_fatal_nak_is_reported),
       TEST(restart_shows_the_missing_response), TEST(discarded_response_counts_as_missing),
-      TEST(late_read_response_is_not_lost),
+      TEST(late_read_response_is_not_lost), TEST(late_atomic_ack_is_not_lost),
       TEST(lost_read_request_of_a_go_back_is_not_its_responses),
       TEST(captured_response_that_is_lost_is_an_implied_nak),
       TEST(restart_of_the_first_read_is_not_another_read),

@@ -159,7 +159,8 @@ static void say_answer_lost(struct strbuf *t, const struct slow_direction *w)
     }
     strbuf_addf(t, "responses of ");
     strbuf_add_addr(t, w->its->addr);
-    strbuf_addf(t, " to READs or atomics were lost %" PRIu64 "×", cnt);
+    strbuf_addf(t, " to READs or atomics were %s %" PRIu64 "×",
+                w->mine->read_gap_restarts.late ? "lost or late" : "lost", cnt);
 }
 
 /* Appends which responses, named `what`, the requester lacked, and where to search for their loss.
@@ -203,6 +204,12 @@ static void look_answer_lost(struct strbuf *t, const struct slow_direction *w)
                              slow_go_backs(w, ROCE_CAUSE_READ_GAP) +
                                  slow_go_backs(w, ROCE_CAUSE_IMPLIED_NAK),
                              "response");
+        return;
+    }
+    if (r->late) {
+        strbuf_addf(t,
+                    "%" PRIu64 "× the response was captured out of order: the requester drops it",
+                    r->late);
         return;
     }
     strbuf_addf(t, "check for drops from ");

@@ -43,8 +43,8 @@ enum {
                                       * for it */
     ROCE_MARK_UNTIMED = 1u << 6,     /* the first transmission of the message's First packet was not
                                       * captured, so the latency of the message is unknown */
-    ROCE_MARK_RESP_LATE = 1u << 7,   /* READ: since its latest transmission, a response was captured
-                                      * after one with a later PSN */
+    ROCE_MARK_RESP_LATE = 1u << 7, /* READ or atomic: since its latest transmission, a response was
+                                    * captured after one with a later PSN */
 };
 
 /* value of dma_len if the capture cuts the packet before the end of the RETH */

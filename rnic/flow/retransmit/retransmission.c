@@ -445,7 +445,7 @@ static bool count_read_restart(const struct roce_ctx *ctx, struct roce_cold_coun
         return false;
     captured = read ? roce_sent_has_response(e, (psn - e->psn) & ROCE_PSN_MASK)
                     : (e->flags & ROCE_SENT_DONE) && !(e->marks & ROCE_MARK_REREQUESTED);
-    if (read && captured && (e->marks & ROCE_MARK_RESP_LATE)) {
+    if (captured && (e->marks & ROCE_MARK_RESP_LATE)) {
         r->late++;
         return true;
     }

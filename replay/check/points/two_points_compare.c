@@ -91,18 +91,14 @@ static const struct point_direction *reverse_of(const struct two_points *all, ui
     return i == KEYMAP_NONE ? NULL : &all->dir[i];
 }
 
-/* Finds which capture point the packets of each direction pass first, and the difference between
- * the two clocks. Packets from a to b give an upper bound of this difference, packets from b to a a
- * lower bound. */
-static void align_clocks(struct two_points *all)
+/* Fills the time differences of the directions that have matched packets. */
+static void find_differences(struct two_points *all)
 {
     int64_t *ns = all->ns;
-    const int64_t grain = clock_grain(all);
-    int64_t most = INT64_MAX, least = INT64_MIN;
-    uint32_t cnt;
 
     for (uint32_t i = 0; i < all->index.cnt; i++) {
-        cnt = sort_differences(all, i, ns);
+        const uint32_t cnt = sort_differences(all, i, ns);
+
         all->dir[i].matched = cnt > 0;
         if (cnt) {
             all->dir[i].least = ns[0];
@@ -110,22 +106,54 @@ static void align_clocks(struct two_points *all)
             all->dir[i].most = ns[cnt - 1];
         }
     }
+}
+
+/* Guesses the median of each direction whose packets all occur several times: the first ones of
+ * equal packets are usually the same packet. Some are not, so they do not remain matched. */
+static void guess_medians(struct two_points *all, struct point_packet **a, struct point_packet **b)
+{
+    two_points_match(all, a, b, MATCH_FIRST);
     for (uint32_t i = 0; i < all->index.cnt; i++) {
+        const uint32_t cnt = all->dir[i].matched ? 0 : sort_differences(all, i, all->ns);
+
+        if (cnt == 0)
+            continue;
+        all->dir[i].guessed = true;
+        all->dir[i].median = all->ns[cnt / 2];
+        for (unsigned k = 0; k < 2; k++)
+            for (uint32_t p = 0; p < all->dir[i].cnt[k]; p++)
+                two_points_packet(all, k, i, p)->mate = NO_MATE;
+    }
+}
+
+/* Finds which capture point the packets of each direction pass first, and the difference between
+ * the two clocks. Packets from a to b give an upper bound of this difference, packets from b to a a
+ * lower bound. `a` and `b` are results of two_points_sort(). */
+static void align_clocks(struct two_points *all, struct point_packet **a, struct point_packet **b)
+{
+    int64_t *ns = all->ns;
+    const int64_t grain = clock_grain(all);
+    int64_t most = INT64_MAX, least = INT64_MIN;
+
+    find_differences(all);
+    guess_medians(all, a, b);
+    for (uint32_t i = 0; i < all->index.cnt; i++) {
+        struct point_direction *d = &all->dir[i];
         const struct point_direction *back = reverse_of(all, i);
+        const uint32_t cnt = sort_differences(all, i, ns);
 
         /* The packets of the direction with the smaller time difference pass the point of b first.
          * If the captures have no common packet in this direction, the opposite direction passes
          * the point of a first. */
-        if (back && back->matched)
-            all->dir[i].from_b = !all->dir[i].matched || all->dir[i].median < back->median;
-        cnt = sort_differences(all, i, ns);
-        if (cnt && all->dir[i].from_b && ns[cnt - 1] > least)
+        if (back && (back->matched || back->guessed))
+            d->from_b = !(d->matched || d->guessed) || d->median < back->median;
+        if (cnt && d->from_b && ns[cnt - 1] > least)
             least = ns[cnt - 1];
-        else if (cnt && !all->dir[i].from_b && ns[0] < most)
+        else if (cnt && !d->from_b && ns[0] < most)
             most = ns[0];
     }
     all->both_ways = most != INT64_MAX && least != INT64_MIN;
-    all->ahead = all->both_ways ? least + (most - least) / 2 : most;
+    all->ahead = all->both_ways ? least + (most - least) / 2 : most != INT64_MAX ? most : least;
     all->spread = all->both_ways ? (most - least) / 2 : 0;
     if (all->spread > -grain && all->spread < grain)
         all->spread = grain;
@@ -324,12 +352,12 @@ int two_points_compare(struct two_points *all, const char *const name[2], struct
     ready = a && b && all->ns && !all->failed && sort_by_direction(&all->at[0]) &&
             sort_by_direction(&all->at[1]);
     if (ready) {
-        two_points_match(all, a, b, false);
-        align_clocks(all);
+        two_points_match(all, a, b, MATCH_SINGLE);
+        align_clocks(all, a, b);
         for (uint32_t i = 0; i < all->index.cnt; i++)
             any |= all->dir[i].matched;
         if (any)
-            two_points_match(all, a, b, true);
+            two_points_match(all, a, b, MATCH_REPEATED);
         for (uint32_t i = 0; i < all->index.cnt && any; i++) {
             if (icrc)
                 two_points_match_damaged(all, i);

@@ -92,6 +92,7 @@ struct point_direction {
     bool from_b;  /* packets of this direction pass the capture point of b before that of a */
     bool emptied; /* two_points_adopt() moved all packets to another direction */
     bool matched; /* at least one packet of this direction is in both captures */
+    bool guessed; /* not `matched`, and `median` is that of the first ones of equal packets */
     /* Time at b minus the time at a, of the packets that occur once in each capture, ns. */
     int64_t least, median, most;
     struct point_losses losses[2]; /* [0]: inferred from capture a, [1]: from b */
@@ -155,11 +156,15 @@ static inline uint64_t two_points_delay(const struct two_points *all, uint32_t d
  * memory. */
 struct point_packet **two_points_sort(struct point_capture *at, bool icrc);
 
-/* Matches equal packets of both captures. If `repeated` is false, matches only packets that occur
- * once in each capture, not counting copies. If `repeated` is true, matches only packets that occur
- * several times in a capture. `a` and `b` are results of two_points_sort(). */
+enum point_match {
+    MATCH_SINGLE,   /* packets that occur once in each capture, not counting copies */
+    MATCH_FIRST,    /* the first one of all equal packets, in directions that are not `matched` */
+    MATCH_REPEATED, /* packets that occur several times in a capture */
+};
+
+/* Matches equal packets of both captures. `a` and `b` are results of two_points_sort(). */
 void two_points_match(struct two_points *all, struct point_packet **a, struct point_packet **b,
-                      bool repeated);
+                      enum point_match which);
 
 /* Moves each packet whose addresses were damaged on the path to the direction of its original in
  * the other capture. The original has the same ICRC field, and either the same source or the same

@@ -116,7 +116,7 @@ static struct point_packet *single(struct point_packet *const *group, uint32_t c
 }
 
 void two_points_match(struct two_points *all, struct point_packet **a, struct point_packet **b,
-                      bool repeated)
+                      enum point_match which)
 {
     const uint32_t a_cnt = all->at[0].cnt, b_cnt = all->at[1].cnt;
 
@@ -133,9 +133,11 @@ void two_points_match(struct two_points *all, struct point_packet **a, struct po
         }
         one_a = single(a + i, na);
         one_b = single(b + k, nb);
-        if (!repeated && one_a && one_b)
+        if (which == MATCH_SINGLE && one_a && one_b)
             join_packets(all, one_a, one_b);
-        else if (repeated && !(one_a && one_b))
+        else if (which == MATCH_FIRST && !all->dir[a[i]->dir].matched)
+            join_packets(all, a[i], b[k]);
+        else if (which == MATCH_REPEATED && !(one_a && one_b))
             match_repeated(all, a + i, na, b + k, nb);
         i += na;
         k += nb;

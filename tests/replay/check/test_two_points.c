@@ -336,6 +336,37 @@ static void json_has_the_figures(void)
     checkrun_free(&r);
 }
 
+/* The requester sends each request twice, so no request occurs once in a capture. The comparison
+ * must still find that the requests pass point a first. */
+static void repeated_requests_show_the_first_point(void)
+{
+    static const char *const words[] = {
+        ": 16 packets at a, 16 at b\n",
+        ": 8 packets at b, 8 at a\n",
+    };
+    struct flowgen g;
+    struct checkrun r;
+
+    flowgen_init(&g);
+    g.encap = ROCE_ENCAP_V2_IP6; /* without IP identifications, so repeated requests are equal */
+    for (unsigned i = 0; i < 8; i++) {
+        struct roce_pkt p = flowgen_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 64);
+
+        for (unsigned tries = 0; tries < 2; tries++) {
+            flowgen_put(&g, 0, &p);
+            flowgen_wait(&g, 20000000 + i * i * 5000000);
+        }
+        flowgen_read_resp(&g, 1, p.bth.psn, 64, 0, 0);
+    }
+    checkrun_write_flow("a.pcapng", &g);
+    r = checkrun("edit -q --impair delay=3s@dir=request --impair delay=2998ms@dir=response "
+                 "$T/a.pcapng $T/b.pcapng");
+    EXPECT_EQ(r.status, 0);
+    checkrun_free(&r);
+    expect(words, sizeof(words) / sizeof(words[0]));
+    flowgen_free(&g);
+}
+
 /* One transmission of a packet is lost, and the other has the same bytes. The time stamps must show
  * which of the two was lost. */
 static void retransmission_is_not_the_lost_packet(void)
@@ -421,6 +452,7 @@ SUITE("replay.two_points", TEST(equal_captures_have_no_loss),
       TEST(text_json_and_page_give_the_same_reasons), TEST(slow_path_is_not_a_slow_responder),
       TEST(page_has_the_comparison), TEST(packets_outside_the_other_capture_are_not_compared),
       TEST(json_has_the_figures), TEST(retransmission_is_not_the_lost_packet),
-      TEST(loss_of_the_last_packet_is_found), TEST(packets_that_a_capture_missed_are_not_lost),
+      TEST(repeated_requests_show_the_first_point), TEST(loss_of_the_last_packet_is_found),
+      TEST(packets_that_a_capture_missed_are_not_lost),
       TEST(direction_that_a_capture_lacks_is_not_lost),
       TEST(captures_without_a_common_packet_are_an_error))

@@ -9,8 +9,11 @@
 struct tx_response *session_add_response(struct rc_direction *dir, const struct roce_pkt *pkt,
                                          uint32_t event, uint64_t time, int64_t rel)
 {
+    struct roce_aeth aeth = {0};
     struct tx_response *a;
 
+    if (roce_pkt_has(pkt, ROCE_HDR_AETH))
+        aeth = pkt->aeth;
     if (!VEC_GROW(dir->response, dir->response_cnt, dir->response_cap))
         return NULL;
     a = &dir->response[dir->response_cnt++];
@@ -19,14 +22,14 @@ struct tx_response *session_add_response(struct rc_direction *dir, const struct 
         .time = time,
         .rel = rel,
         .psn = pkt->bth.psn,
-        .msn = pkt->aeth.msn,
+        .msn = aeth.msn,
         .dest_qp = pkt->bth.dest_qp,
         .pkey = pkt->bth.pkey,
         .opcode = pkt->bth.opcode,
-        .syndrome = pkt->aeth.syndrome,
+        .syndrome = aeth.syndrome,
         .se = pkt->bth.se,
         .ackreq = pkt->bth.ackreq,
-        .orig = pkt->atomicacketh.orig,
+        .orig = roce_pkt_has(pkt, ROCE_HDR_ATOMICACKETH) ? pkt->atomicacketh.orig : 0,
         .payload_len = pkt->payload_len,
         .hash = pkt->payload_len ? payload_hash(pkt->payload, pkt->payload_len) : 0,
     };

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "device/device.h"
+#include "device/output_packet.h"
 #include "device/steer.h"
 #include "transport/fault.h"
 #include "transport/raw.h"
@@ -308,10 +309,28 @@ static void loop_multicast(struct rnic *rnic, const uint8_t *frame, size_t len, 
         deliver(rnic, group, &pkt, now);
 }
 
+/* Removes the first QP from the list of ready QPs and returns it. Skips QPs whose ACK is delayed.
+ * Returns NULL if no QP is ready. */
+static struct rnic_qp *take_ready(struct rnic *rnic)
+{
+    while (!rnic_list_empty(&rnic->ready)) {
+        struct rnic_qp *qp = RNIC_LIST_OF(rnic->ready.next, struct rnic_qp, ready);
+
+        rnic_list_del(&qp->ready);
+        /* Prefetch the next ready QP, which is not in a cache if there are many QPs. */
+        __builtin_prefetch(rnic->ready.next);
+        if (!rnic_delayed_ack_take(&rnic->delayed_ack, qp))
+            return qp;
+    }
+    return NULL;
+}
+
 /* Sends one packet of the first ready QP, which then moves to the end of the list. Therefore a QP
  * with many READ responses does not make another QP wait until all are sent (R251). */
 size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now)
 {
+    struct rnic_qp *qp;
+
     if (cap < ROCE_FRAME_MAX)
         return 0;
     now = rnic_clock(rnic, now);
@@ -323,15 +342,9 @@ size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now)
     }
     release_paced(rnic, now);
     release_acks(rnic, now);
-    while (!rnic_list_empty(&rnic->ready)) {
-        struct rnic_qp *qp = RNIC_LIST_OF(rnic->ready.next, struct rnic_qp, ready);
+    while ((qp = take_ready(rnic)) != NULL) {
         int len = 0;
 
-        rnic_list_del(&qp->ready);
-        /* Prefetch the next ready QP, which is not in a cache if there are many QPs. */
-        __builtin_prefetch(rnic->ready.next);
-        if (rnic_delayed_ack_take(&rnic->delayed_ack, qp))
-            continue;
         if (qp->type == RNIC_QPT_RAW_PACKET) {
             len = (int)rnic_raw_output(&qp->req, buf);
             rnic_qp_settle(qp);
@@ -350,6 +363,22 @@ size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now)
     }
     rnic_timers_trim(&rnic->timers);
     return 0;
+}
+
+const struct roce_pkt *rnic_output_packet(struct rnic *rnic, rnic_time now)
+{
+    struct roce_pkt *pkt = &rnic->tx;
+    struct rnic_qp *qp;
+
+    now = rnic_clock(rnic, now);
+    while ((qp = take_ready(rnic)) != NULL)
+        if (rnic_qp_output(qp, pkt, now)) {
+            pkt->present = ROCE_HDR_BIT(ROCE_HDR_BTH) | pkt->op->hdrs;
+            rnic->counters.tx_packets++;
+            return pkt;
+        }
+    rnic_timers_trim(&rnic->timers);
+    return NULL;
 }
 
 bool rnic_timers_started(const struct rnic *rnic)

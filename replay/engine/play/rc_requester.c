@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/error.h"
+#include "device/output_packet.h"
 #include "engine/base/inject.h"
 #include "engine/base/post_wr.h"
 #include "engine/play/rc_missing_responses.h"
@@ -123,7 +124,11 @@ struct tx_request tx_request_of(const struct roce_pkt *pkt, const struct inferre
     roce_psn first = roce_psn_add(setup->psn, (int32_t)setup->first);
     int64_t rel = setup->first + roce_psn_diff(roce_pkt_psn(pkt), first);
     uint32_t like = find_payload(setup, rel, pkt);
+    bool reth = roce_pkt_has(pkt, ROCE_HDR_RETH), feth = roce_pkt_has(pkt, ROCE_HDR_FETH);
+    struct roce_atomiceth atomic = {0};
 
+    if (roce_pkt_has(pkt, ROCE_HDR_ATOMICETH))
+        atomic = pkt->atomiceth;
     return (struct tx_request){
         .event = event,
         .rel = rel,
@@ -134,15 +139,17 @@ struct tx_request tx_request_of(const struct roce_pkt *pkt, const struct inferre
         .se = pkt->bth.se,
         .ackreq = pkt->bth.ackreq,
         .payload_len = pkt->payload_len,
-        .imm = roce_pkt_has(pkt, ROCE_HDR_IETH) ? pkt->ieth.rkey : pkt->immdt.imm,
-        .va = roce_pkt_has(pkt, ROCE_HDR_RETH) ? pkt->reth.va : pkt->atomiceth.va,
-        .rkey = roce_pkt_has(pkt, ROCE_HDR_RETH) ? pkt->reth.rkey : pkt->atomiceth.rkey,
-        .dma_len = pkt->reth.dma_len,
-        .swap_add = pkt->atomiceth.swap_add,
-        .compare = pkt->atomiceth.compare,
-        .flush_type = pkt->feth.plt,
-        .flush_level = pkt->feth.sel,
-        .srqn = pkt->xrceth.srqn,
+        .imm = roce_pkt_has(pkt, ROCE_HDR_IETH)    ? pkt->ieth.rkey
+               : roce_pkt_has(pkt, ROCE_HDR_IMMDT) ? pkt->immdt.imm
+                                                   : 0,
+        .va = reth ? pkt->reth.va : atomic.va,
+        .rkey = reth ? pkt->reth.rkey : atomic.rkey,
+        .dma_len = reth ? pkt->reth.dma_len : 0,
+        .swap_add = atomic.swap_add,
+        .compare = atomic.compare,
+        .flush_type = feth ? pkt->feth.plt : 0,
+        .flush_level = feth ? pkt->feth.sel : 0,
+        .srqn = roce_pkt_has(pkt, ROCE_HDR_XRCETH) ? pkt->xrceth.srqn : 0,
         .like = like,
         .hash = pkt->payload_len && like == EVENT_NONE
                     ? payload_hash(pkt->payload, pkt->payload_len)
@@ -191,13 +198,10 @@ static uint64_t excess_tx(const struct requester_run *a)
 
 static int take_tx(struct requester_dev *dev)
 {
-    uint8_t buf[ROCE_FRAME_MAX];
-    struct roce_pkt pkt;
-    size_t len;
+    const struct roce_pkt *pkt;
 
-    while (!dev->run->failed && (len = rnic_output(dev->rnic, buf, sizeof(buf), dev->now)) > 0) {
-        if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, buf, len, len) == 0 &&
-            rc_requester_note_tx(dev->run, &pkt, dev->event, dev->ours) != 0)
+    while (!dev->run->failed && (pkt = rnic_output_packet(dev->rnic, dev->now)) != NULL) {
+        if (rc_requester_note_tx(dev->run, pkt, dev->event, dev->ours) != 0)
             return -1;
         if (excess_tx(dev->run) >= dev->tx_free)
             dev->run->failed =

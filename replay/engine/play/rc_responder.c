@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/error.h"
+#include "device/output_packet.h"
 #include "engine/base/inject.h"
 #include "engine/play/rc_responder_app.h"
 #include "engine/play/rc_responder_dev.h"
@@ -92,29 +93,21 @@ static struct dir_state *requester_dir(struct rc_responder_dev *dev, uint32_t di
 
 static int take_responses(struct rc_responder_dev *dev, uint32_t dir_idx, rnic_time now)
 {
-    uint8_t buf[ROCE_FRAME_MAX];
-    size_t len;
+    const struct roce_pkt *pkt;
 
-    while ((len = rnic_output(dev->rnic, buf, sizeof(buf), now)) > 0) {
-        struct dir_state *state;
-        const struct pkt_event *at;
-        struct roce_pkt pkt;
-        struct tx_response *a;
-        struct rc_direction *dir;
-
-        if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, buf, len, len) != 0)
-            continue;
-        state = requester_dir(dev, dir_idx, pkt.bth.dest_qp);
-        dir = state->dir;
-        at = &dir->setup.event[state->last];
-        a = session_add_response(
-            dir, &pkt, state->last, now,
-            at->rel + roce_psn_diff(roce_pkt_psn(&pkt),
+    while ((pkt = rnic_output_packet(dev->rnic, now)) != NULL) {
+        struct dir_state *state = requester_dir(dev, dir_idx, pkt->bth.dest_qp);
+        struct rc_direction *dir = state->dir;
+        const struct pkt_event *at = &dir->setup.event[state->last];
+        struct tx_response *a = session_add_response(
+            dir, pkt, state->last, now,
+            at->rel + roce_psn_diff(roce_pkt_psn(pkt),
                                     roce_psn_of(event_packet(&dir->setup, state->last)->psn)));
+
         if (!a)
             return -1;
         if (a->payload_len)
-            a->payload = find_payload(dev->session, state, &pkt, a->rel);
+            a->payload = find_payload(dev->session, state, pkt, a->rel);
     }
     return 0;
 }

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Output without frames: for a caller that compares the packets of the device instead of sending
+ * them. Called by replay/engine. */
+#ifndef RNIC_OUTPUT_PACKET_H
+#define RNIC_OUTPUT_PACKET_H
+
+#include "device/rnic.h"
+#include "wire/pkt.h"
+
+/* Returns the packet whose frame rnic_output() would write, or NULL if there is none. Only the BTH,
+ * the headers of the opcode and the payload are set. The packet is valid until the next call for
+ * the device. For devices that have only RC and XRC QPs, and no congestion control. */
+const struct roce_pkt *rnic_output_packet(struct rnic *rnic, rnic_time now);
+
+#endif

@@ -114,6 +114,8 @@ static bool place_damaged(struct finder *f)
  * memory. */
 static bool observe_trace(struct finder *f)
 {
+    struct roce_pkt pkt;
+
     f->flow = roce_flow_new(&(struct roce_flow_opts){.mem_max = FLOW_BYTES_MAX,
                                                      .profile = ROCE_PROFILE_AUTO,
                                                      .user = f,
@@ -121,13 +123,13 @@ static bool observe_trace(struct finder *f)
                                                      .on_conn = note_conn});
     if (!f->flow)
         return false;
+    memset(&pkt, 0, sizeof(pkt));
     for (uint32_t i = 0; i < f->trace->cnt; i++) {
         const struct trace_packet *p = &f->trace->pkt[i];
         struct roce_flow_result result;
-        struct roce_pkt pkt;
 
         trace_prefetch(f->trace, i + PREFETCH_AHEAD);
-        trace_parse(p, &pkt);
+        trace_parse_next(p, &pkt);
         roce_flow_feed(f->flow,
                        &(struct roce_flow_in){.pkt = &pkt,
                                               .frame = p->frame,

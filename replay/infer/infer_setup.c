@@ -383,7 +383,7 @@ static unsigned access_of(const struct inferred_setup *s, const struct request_p
     case ROCE_KIND_CMP_SWAP:
     case ROCE_KIND_FETCH_ADD: return RNIC_ACCESS_REMOTE_ATOMIC;
     case ROCE_KIND_FLUSH:
-        trace_parse(event_packet(s, e->event), &pkt);
+        trace_parse_headers(event_packet(s, e->event), &pkt);
         return (pkt.feth.plt & RNIC_FLUSH_GLOBAL ? RNIC_ACCESS_FLUSH_GLOBAL : 0) |
                (pkt.feth.plt & RNIC_FLUSH_PERSISTENT ? RNIC_ACCESS_FLUSH_PERSISTENT : 0);
     default: return 0;
@@ -401,7 +401,7 @@ static uint64_t asked_len(const struct inferred_setup *s, const struct request_p
 
     if (!roce_opcode_has(op, ROCE_HDR_FETH) && !roce_opcode_has(op, ROCE_HDR_ATOMICETH))
         return trace_reth(p).dma_len;
-    trace_parse(p, &pkt);
+    trace_parse_headers(p, &pkt);
     if (roce_pkt_has(&pkt, ROCE_HDR_FETH) && pkt.feth.sel == RNIC_FLUSH_MR)
         return 0;
     if (roce_pkt_has(&pkt, ROCE_HDR_RETH))
@@ -427,7 +427,7 @@ static int grant_access(struct inferred_setup *s, const struct request_pkt *e,
 
     s->access |= access;
     if (roce_opcode_has(op, ROCE_HDR_IETH)) {
-        trace_parse(event_packet(s, e->event), &pkt);
+        trace_parse_headers(event_packet(s, e->event), &pkt);
         if (shadow_claim_invalidate(memory, pkt.ieth.rkey) != 0)
             return -1;
     }

@@ -125,7 +125,7 @@ static bool a19_postable(const struct work_requests *w, const struct work_reques
 {
     struct roce_pkt pkt;
 
-    trace_parse(event_packet(w->setup, wr->event), &pkt);
+    trace_parse_headers(event_packet(w->setup, wr->event), &pkt);
     if (wr->kind == ROCE_KIND_ATOMIC_WRITE)
         return pkt.payload_len == 8 && pkt.reth.dma_len == 8;
     return pkt.payload_len == 0 && pkt.feth.plt != 0 &&

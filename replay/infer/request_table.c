@@ -97,7 +97,7 @@ static void read_entry(const struct inferred_setup *s, struct request_pkt *e, ui
 
     /* The other packets of a message have no header that is needed here. */
     if (starts || is_single(op->kind))
-        trace_parse(event_packet(s, e->event), &pkt);
+        trace_parse_headers(event_packet(s, e->event), &pkt);
     e->len = event_packet(s, e->event)->payload_len;
     e->cnt = 1;
     e->first_response = EVENT_NONE;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "base/error.h"
 #include "wire/bytes.h"
+#include "wire/parse_headers.h"
 #include "wire/tunnel.h"
 
 /* Longest time, ns, between a packet and a copy that the network or the capture made. If the time
@@ -543,6 +544,28 @@ void trace_parse(const struct trace_packet *packet, struct roce_pkt *out)
     roce_pkt_parse(out, (enum roce_link)packet->link, packet->data, packet->cap_len,
                    packet->wire_len);
     out->overlay = packet->overlay;
+}
+
+void trace_parse_next(const struct trace_packet *packet, struct roce_pkt *out)
+{
+    if (roce_pkt_parse_fast(out, (enum roce_link)packet->link, packet->data, packet->cap_len,
+                            packet->wire_len))
+        out->overlay = packet->overlay;
+    else
+        trace_parse(packet, out);
+}
+
+void trace_parse_headers(const struct trace_packet *p, struct roce_pkt *out)
+{
+    const struct roce_opcode *op = roce_opcode(p->opcode);
+
+    if (p->payload_off < op->len || p->payload_off > p->cap_len) {
+        trace_parse(p, out); /* the capture lacks headers */
+        return;
+    }
+    roce_pkt_parse_headers(out, p->data + p->payload_off - op->len);
+    out->payload = p->payload_len ? trace_payload(p) : NULL;
+    out->payload_len = p->payload_len;
 }
 
 struct roce_reth trace_reth(const struct trace_packet *p)

@@ -126,6 +126,14 @@ uint32_t trace_packet_of(const struct trace *trace, uint32_t frame);
 /* Parses a packet again. Always succeeds, because trace_read() has already parsed the packet. */
 void trace_parse(const struct trace_packet *packet, struct roce_pkt *out);
 
+/* Like trace_parse(), but *out must be all zero or the result of an earlier call: members that are
+ * already zero are not cleared again. */
+void trace_parse_next(const struct trace_packet *packet, struct roce_pkt *out);
+
+/* Parses the BTH and the headers after it again, in a fraction of the time of trace_parse(). Of the
+ * other members of *out, sets only the payload. */
+void trace_parse_headers(const struct trace_packet *packet, struct roce_pkt *out);
+
 /* Returns the RETH of a packet; all members are 0 if the packet has no RETH, or if the capture
  * lacks it. Reads only this header, which takes a fraction of the time of trace_parse(). */
 struct roce_reth trace_reth(const struct trace_packet *packet);

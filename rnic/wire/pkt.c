@@ -9,6 +9,7 @@
 #include "wire/fast_parse.h"
 #include "wire/gid.h"
 #include "wire/header_template.h"
+#include "wire/parse_headers.h"
 
 /* headers after the BTH whose members of struct roce_pkt are before the member parsed_fast */
 #define HDRS_FAST (ROCE_HDR_BIT(ROCE_HDR_AETH) | ROCE_HDR_BIT(ROCE_HDR_RETH))
@@ -212,6 +213,18 @@ bool roce_pkt_parse_fast(struct roce_pkt *pkt, enum roce_link link, const uint8_
         return false;
     pkt->parsed_fast = !(pkt->op->hdrs & ~HDRS_FAST);
     return true;
+}
+
+void roce_pkt_parse_headers(struct roce_pkt *pkt, const uint8_t *bth)
+{
+    const struct roce_opcode *op = roce_opcode(bth[0]);
+
+    memset(pkt, 0, pkt_len);
+    pkt->op = op;
+    pkt->present = ROCE_HDR_BIT(ROCE_HDR_BTH) | op->hdrs;
+    roce_bth_parse(bth, &pkt->bth);
+    for (unsigned i = 0; i < op->hdr_cnt; i++)
+        roce_ext_parse(pkt, (enum roce_hdr)op->hdr[i], bth + op->hdr_off[i]);
 }
 
 /* Returns the end of the IP packet according to its length fields, or 0 if they contradict each

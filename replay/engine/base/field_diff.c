@@ -152,7 +152,7 @@ void field_diff_compare(const struct trace_packet *p, const struct tx_response *
     bool aeth = roce_opcode_has(op, ROCE_HDR_AETH) && roce_opcode_has(our, ROCE_HDR_AETH);
     struct roce_pkt pkt;
 
-    trace_parse(p, &pkt);
+    trace_parse_headers(p, &pkt);
     d->cnt = 0;
     d->payload = false;
     d->payload_off = 0;

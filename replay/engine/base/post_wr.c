@@ -81,7 +81,7 @@ int post_wr(struct posted_wr *posted, const struct work_requests *w, size_t idx,
 
     if (make_data(posted, w, wr, pd) != 0)
         return RNIC_ERR_NOMEM;
-    trace_parse(event_packet(w->setup, wr->event), &first);
+    trace_parse_headers(event_packet(w->setup, wr->event), &first);
     if (posted->mr) {
         sge = (struct rnic_sge){.addr = (uintptr_t)posted->data,
                                 .len = work_request_buffer_len(wr),
@@ -93,7 +93,7 @@ int post_wr(struct posted_wr *posted, const struct work_requests *w, size_t idx,
     if (last->se && !wr->open)
         send_wr.flags |= RNIC_SEND_SOLICITED;
     if (roce_opcode_has(end_op, ROCE_HDR_IMMDT) || roce_opcode_has(end_op, ROCE_HDR_IETH)) {
-        trace_parse(last, &end);
+        trace_parse_headers(last, &end);
         send_wr.imm = end.immdt.imm;
         send_wr.invalidate_key = end.ieth.rkey;
     }

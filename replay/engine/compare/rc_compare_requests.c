@@ -160,7 +160,7 @@ static void compare_headers(const struct trace_packet *p, const struct tx_reques
 {
     struct roce_pkt pkt;
 
-    trace_parse(p, &pkt);
+    trace_parse_headers(p, &pkt);
     if (roce_pkt_has(&pkt, ROCE_HDR_XRCETH))
         field_diff_add_num(d, "xrceth.srqn", FIELD_HEX, pkt.xrceth.srqn, ours->srqn);
     if (roce_pkt_has(&pkt, ROCE_HDR_RETH)) {

@@ -129,7 +129,7 @@ static int note_executed(struct rc_responder_dev *dev, uint32_t dir_idx, uint32_
     if (roce_opcode_uses_rq(op) && roce_opcode_ends(op))
         dev->app_active = s->event[event].pkt;
     if (roce_opcode_has(op, ROCE_HDR_IETH)) {
-        trace_parse(p, &pkt);
+        trace_parse_headers(p, &pkt);
         region = shadow_find(memory, pkt.ieth.rkey);
         if (region)
             dev->invalidated[region - memory->region] = 1;
@@ -210,7 +210,7 @@ static int play_packet(struct rc_responder_dev *dev, const struct scheduled_pack
             0)
         return -1;
     if (!at->damaged && (op->kind == ROCE_KIND_READ || roce_opcode_is_atomic(op))) {
-        trace_parse(p, &pkt);
+        trace_parse_headers(p, &pkt);
         region =
             shadow_find(memory, op->kind == ROCE_KIND_READ ? pkt.reth.rkey : pkt.atomiceth.rkey);
         if (psn_dist <= 0 && rc_responder_app_set_memory(dev, dir_idx, event, psn_dist == 0) != 0)
@@ -218,7 +218,7 @@ static int play_packet(struct rc_responder_dev *dev, const struct scheduled_pack
     } else if (!at->damaged && roce_opcode_has(op, ROCE_HDR_RETH)) {
         region = shadow_find(memory, trace_reth(p).rkey);
     } else if (!at->damaged && roce_opcode_has(op, ROCE_HDR_IETH)) {
-        trace_parse(p, &pkt);
+        trace_parse_headers(p, &pkt);
         region = shadow_find(memory, pkt.ieth.rkey);
     }
     if (region && !at->rkey_invalid && psn_dist == 0 && dev->invalidated[region - memory->region]) {

@@ -160,18 +160,32 @@ static inline enum roce_svc inferred_setup_svc(const struct inferred_setup *setu
 }
 
 /* Returns whether the packet at `event` is an acknowledge packet with this kind of syndrome. */
-bool event_is_syndrome(const struct inferred_setup *setup, uint32_t event,
-                       enum roce_syndrome_kind kind);
+static inline bool event_is_syndrome(const struct inferred_setup *setup, uint32_t event,
+                                     enum roce_syndrome_kind kind)
+{
+    return setup->event[event].response &&
+           (event_packet(setup, event)->opcode & 0x1F) == ROCE_OP_RC_ACK &&
+           roce_syndrome_kind(event_packet(setup, event)->syndrome) == kind;
+}
+
 /* Returns whether the packet at `event` is a NAK with this code. */
 bool event_is_nak_code(const struct inferred_setup *setup, uint32_t event, enum roce_nak code);
 /* Returns whether the packet at `event` is a NAK that ends the connection: any but a sequence NAK.
  */
 bool event_is_fatal_nak(const struct inferred_setup *setup, uint32_t event);
 /* Returns whether the packet at `event` is a NAK or an RNR NAK. */
-bool event_is_nak(const struct inferred_setup *setup, uint32_t event);
+static inline bool event_is_nak(const struct inferred_setup *setup, uint32_t event)
+{
+    return event_is_syndrome(setup, event, ROCE_SYN_NAK) ||
+           event_is_syndrome(setup, event, ROCE_SYN_RNR);
+}
 
 /* Returns the relative PSN of the last request that the response at `event` shows as executed. */
-int64_t event_executed_to(const struct inferred_setup *setup, uint32_t event);
+static inline int64_t event_executed_to(const struct inferred_setup *setup, uint32_t event)
+{
+    return setup->event[event].rel - (event_is_nak(setup, event) ? 1 : 0);
+}
+
 /* Returns whether the response at `event` shows request `rel` as executed. */
 static inline bool event_executed(const struct inferred_setup *setup, uint32_t event, int64_t rel)
 {

@@ -20,16 +20,10 @@ const struct request_pkt *request_at_or_before(const struct inferred_setup *s, i
     return low ? &s->req[low - 1] : NULL;
 }
 
-const struct request_pkt *request_at(const struct inferred_setup *s, int64_t rel)
+const struct request_pkt *request_search(const struct inferred_setup *s, int64_t rel)
 {
-    const struct request_pkt *e;
+    const struct request_pkt *e = request_at_or_before(s, rel);
 
-    /* In a direction of SENDs and WRITEs only, each PSN is one request packet, so no search is
-     * needed. */
-    if (s->req_cnt && rel >= s->req[0].rel && rel - s->req[0].rel < (int64_t)s->req_cnt &&
-        s->req[rel - s->req[0].rel].rel == rel)
-        return &s->req[rel - s->req[0].rel];
-    e = request_at_or_before(s, rel);
     return e && rel - e->rel < e->cnt ? e : NULL;
 }
 

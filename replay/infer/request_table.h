@@ -14,8 +14,22 @@
  * PSN of the missing packet, or to GAP_NONE. Returns false if out of memory. */
 bool request_table_build(struct inferred_setup *setup, int64_t *gap);
 
+/* Returns the request packet that has PSN `rel`, or NULL. Searches all request packets;
+ * request_at() returns the same packet faster. */
+const struct request_pkt *request_search(const struct inferred_setup *setup, int64_t rel);
+
 /* Returns the request packet that has PSN `rel`, or NULL. */
-const struct request_pkt *request_at(const struct inferred_setup *setup, int64_t rel);
+static inline const struct request_pkt *request_at(const struct inferred_setup *setup, int64_t rel)
+{
+    const struct request_pkt *req = setup->req;
+    uint64_t idx = setup->req_cnt ? (uint64_t)rel - (uint64_t)req[0].rel : 0;
+
+    /* In a direction of SENDs and WRITEs only, each PSN is one request packet, so no search is
+     * needed. */
+    if (idx < setup->req_cnt && req[idx].rel == rel)
+        return &req[idx];
+    return request_search(setup, rel);
+}
 
 /* Returns the last request packet whose PSN is at most `rel`, or NULL. */
 const struct request_pkt *request_at_or_before(const struct inferred_setup *setup, int64_t rel);

@@ -41,14 +41,50 @@ void supposed_use_free(struct supposed_use *use)
 {
     keymap_free(&use->psns);
     free(use->request);
+    free(use->run[0].request);
+    free(use->run[1].request);
+}
+
+/* Returns the index that a PSN has in a run, if the run is that long. */
+static uint32_t run_index(const struct use_run *run, roce_psn psn)
+{
+    return (psn.v - run->first.v) & ROCE_PSN_MASK;
 }
 
 static struct use_request *find_request(const struct supposed_use *use, unsigned side, roce_psn psn)
 {
+    const struct use_run *run = &use->run[side];
     const uint32_t key[2] = {side, psn.v};
-    uint32_t at = keymap_get(&use->psns, key);
+    uint32_t at;
 
+    if (run_index(run, psn) < run->cnt)
+        return &run->request[run_index(run, psn)];
+    at = use->psns.cnt ? keymap_get(&use->psns, key) : KEYMAP_NONE;
     return at == KEYMAP_NONE ? NULL : &use->request[at];
+}
+
+/* Adds request `idx`, the first one with its PSN. Returns NULL if out of memory. */
+static struct use_request *put_request(struct supposed_use *use, unsigned side, uint32_t idx)
+{
+    roce_psn psn = roce_psn_of(use->trace->pkt[idx].psn);
+    struct use_run *run = &use->run[side];
+    const uint32_t key[2] = {side, psn.v};
+    struct use_request *e;
+
+    if (run->cnt == 0)
+        run->first = psn;
+    if (run_index(run, psn) == run->cnt) {
+        if (!VEC_GROW(run->request, run->cnt, run->cap))
+            return NULL;
+        e = &run->request[run->cnt++];
+    } else {
+        if (!VEC_GROW(use->request, use->psns.cnt, use->request_cap) ||
+            keymap_add(&use->psns, key) == KEYMAP_NONE)
+            return NULL;
+        e = &use->request[use->psns.cnt - 1];
+    }
+    *e = (struct use_request){.pkt = idx};
+    return e;
 }
 
 /* Returns whether a packet may be a retransmission by Linux rxe without its address (D17). */
@@ -222,8 +258,7 @@ static int add_request(struct supposed_use *use, uint32_t idx, unsigned which)
     const struct trace_packet *p = &use->trace->pkt[idx];
     struct use_side *side = &use->side[which];
     roce_psn psn = roce_psn_of(p->psn), reach;
-    const uint32_t key[2] = {which, psn.v};
-    uint32_t cnt = use->psns.cnt, at;
+    struct use_request *e;
     unsigned cost = 0;
     bool restarts;
 
@@ -245,27 +280,27 @@ static int add_request(struct supposed_use *use, uint32_t idx, unsigned which)
         side->base = psn;
         cost += precedes_unseen(use, side, p) ? USE_UNSEEN : USE_LATE;
     }
-    if (!VEC_GROW(use->request, cnt, use->request_cap) ||
-        (at = keymap_add(&use->psns, key)) == KEYMAP_NONE)
-        return -1;
+    e = find_request(use, which, psn);
     reach = reach_of(p);
     /* A READ inside an earlier READ may restart it (R112), so it is not counted. */
     restarts =
         roce_opcode(p->opcode)->kind == ROCE_KIND_READ && roce_psn_diff(psn, side->reach) < 0;
     if (roce_psn_diff(reach, side->reach) > 0)
         side->reach = reach;
-    side->repeats |= at < cnt;
-    if (at < cnt)
-        return (int)(cost + compare_requests(use, idx, which, &use->request[at]) +
+    side->repeats |= e != NULL;
+    if (e)
+        return (int)(cost + compare_requests(use, idx, which, e) +
                      (side->answered && roce_psn_diff(psn, side->high_psn) <= 0 ? USE_LATE : 0));
-    use->request[at] = (struct use_request){.pkt = idx};
+    e = put_request(use, which, idx);
+    if (!e)
+        return -1;
     if (is_blank(p) && !side->shifts) {
         side->shifts = true;
         cost += idx == side->first_pkt ? 0 : USE_RESET;
     }
     side->ended += !restarts && roce_opcode_ends(roce_opcode(p->opcode));
     if (roce_psn_diff(psn, side->next) >= 0) {
-        use->request[at].ended = side->ended;
+        e->ended = side->ended;
         side->next = roce_psn_add(psn, 1);
     }
     return (int)cost;

@@ -54,12 +54,21 @@ struct use_request {
     uint32_t ended;   /* minimum number of messages that ended up to this request; 0: unknown */
 };
 
+/* Requests with consecutive PSNs, in PSN order: nearly all requests of a use. */
+struct use_run {
+    roce_psn first; /* PSN of request[0] */
+    struct use_request *request;
+    size_t cnt;
+    size_t cap;
+};
+
 struct supposed_use {
     const struct trace *trace;
     bool from_start; /* the use begins with the first packet that was added. Otherwise earlier
                       * packets may be missing in the capture */
     struct use_side side[2];
-    struct keymap psns; /* keys: {side, PSN} */
+    struct use_run run[2]; /* for each side: the requests whose PSNs follow that of the first */
+    struct keymap psns;    /* all other requests; keys: {side, PSN} */
     struct use_request *request;
     size_t request_cap;
 };

@@ -5,22 +5,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t hash_of(const struct keymap *map, const void *key)
+static inline uint32_t slot_with_len(const struct keymap *map, const void *key, size_t len)
 {
     uint64_t word[ROCE_HASH_WORDS] = {0};
+    uint32_t slot;
 
-    memcpy(word, key, map->key_len);
-    return roce_keyed_hash(&map->secret, word, (unsigned)(map->key_len + 15) / 16 * 2);
-}
-
-static uint32_t slot_of(const struct keymap *map, const void *key)
-{
-    uint32_t slot = hash_of(map, key) & (map->slot_cnt - 1);
-
+    memcpy(word, key, len);
+    slot = roce_keyed_hash(&map->secret, word, (unsigned)(len + 15) / 16 * 2) & (map->slot_cnt - 1);
     while (map->slots[slot] != KEYMAP_NONE &&
-           memcmp(map->keys + map->slots[slot] * map->key_len, key, map->key_len) != 0)
+           memcmp(map->keys + map->slots[slot] * len, key, len) != 0)
         slot = (slot + 1) & (map->slot_cnt - 1);
     return slot;
+}
+
+/* Returns the slot of a key, or the free slot for it. Compilers omit the calls of memcpy() and
+ * memcmp() if the length is a constant, so the lengths of frequent keys are constants here. */
+static uint32_t slot_of(const struct keymap *map, const void *key)
+{
+    switch (map->key_len) {
+    case 4: return slot_with_len(map, key, 4);
+    case 8: return slot_with_len(map, key, 8);
+    case 12: return slot_with_len(map, key, 12);
+    default: return slot_with_len(map, key, map->key_len);
+    }
 }
 
 static bool grow(struct keymap *map)

@@ -673,7 +673,7 @@ static void print_findings(struct page *page)
             page->verbose ? " of findings of connections not shown (--json lists all)" : " (-v)");
     if (r->groups.not_kept)
         fprintf(page->out,
-                "  ... and %" PRIu64 " findings that are only counted (--json lists all)\n",
+                "  ... and %" PRIu64 " findings that are only counted (--json -v lists all)\n",
                 r->groups.not_kept);
 }
 

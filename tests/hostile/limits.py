@@ -97,6 +97,7 @@ def captures_at_a_time_share_the_memory_limit(rocedrill, capture, out):
             for jobs in ("1", "2")]
     print(f"memory: {done[0].rss >> 10} MiB, {done[1].rss >> 10} MiB with --jobs 2")
     assert done[0].status == done[1].status == 0 and done[0].out == done[1].out, done
+    assert "findings that are only counted (--json -v lists all)" in done[0].out, done[0].out
     with open(out + "1", "rb") as one, open(out + "2", "rb") as two:
         assert one.read() == two.read()
     assert done[0].rss > 700 << 10 and done[1].rss < 1400 << 10, (done[0].rss, done[1].rss)

@@ -664,8 +664,35 @@ static bool find_ahead(struct inferred_setup *s)
     return true;
 }
 
+/* Returns whether all requests were captured once and in PSN order, and no response is a NAK. Then
+ * the responder refused no request, and no request was lost behind the capture point. */
+static bool is_clean(const struct inferred_setup *s)
+{
+    int64_t high = INT64_MIN;
+
+    for (uint32_t i = 0; i < s->event_cnt; i++) {
+        const struct pkt_event *event = &s->event[i];
+        const struct request_pkt *e;
+
+        if (event->response && event_is_nak(s, i))
+            return false;
+        if (event->response)
+            continue;
+        e = request_at(s, event->rel);
+        if (!event->usable || event->rel <= high || !e || e->event != i)
+            return false;
+        high = event->rel;
+    }
+    return true;
+}
+
 bool infer_loss(struct inferred_setup *s)
 {
+    if (is_clean(s)) {
+        s->fatal_nak = EVENT_NONE;
+        s->may_arrive_late = false;
+        return find_quickest(s) && find_ahead(s);
+    }
     find_refusal(s);
     return find_quickest(s) && find_rnr(s) && find_lost(s) && find_ahead(s);
 }

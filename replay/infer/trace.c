@@ -80,21 +80,35 @@ static void packet_addresses(const struct roce_pkt *pkt, uint8_t src[16], uint8_
     }
 }
 
+/* Returns whether a flow has this key. */
+static bool is_flow(const struct trace_flow *flow, const struct flow_key *key)
+{
+    return flow->dest_qp == key->dest_qp && flow->svc == key->svc &&
+           flow->encap == key->hosts.encap && memcmp(flow->src, key->hosts.src, 16) == 0 &&
+           memcmp(flow->dst, key->hosts.dst, 16) == 0;
+}
+
 /* Returns the flow of a packet, and creates the flow for its first packet. Returns KEYMAP_NONE if
  * out of memory. */
 static uint32_t flow_of(struct trace *trace, const struct roce_pkt *pkt)
 {
     uint8_t src[16], dst[16];
     struct flow_key key;
+    uint32_t *recent = &trace->recent_flow[pkt->bth.dest_qp % TRACE_RECENT_FLOWS];
     uint32_t cnt = trace->flows.cnt;
     uint32_t flow;
 
     packet_addresses(pkt, src, dst);
     key = flow_key(src, dst, pkt->encap, pkt->bth.dest_qp, pkt->op->svc);
+    if (*recent < cnt && is_flow(&trace->flow[*recent], &key))
+        return *recent;
     if (!VEC_GROW(trace->flow, cnt, trace->flow_cap))
         return KEYMAP_NONE;
     flow = keymap_add(&trace->flows, &key);
-    if (flow == KEYMAP_NONE || flow != cnt)
+    if (flow == KEYMAP_NONE)
+        return flow;
+    *recent = flow;
+    if (flow != cnt)
         return flow;
     trace->flow[flow] = (struct trace_flow){
         .dest_qp = key.dest_qp,
@@ -412,9 +426,10 @@ static int find_numbered(struct trace *trace)
         struct trace_flow *flow = &trace->flow[f];
         struct id_steps own = {.prev = NULL};
 
-        for (size_t i = 0; i < flow->cnt; i++)
+        flow->numbered = are_increasing(&hosts[flow->hosts]);
+        for (size_t i = 0; !flow->numbered && i < flow->cnt; i++)
             count_step(&own, &trace->pkt[flow->pkt[i]]);
-        flow->numbered = are_increasing(&hosts[flow->hosts]) || are_increasing(&own);
+        flow->numbered |= are_increasing(&own);
     }
     free(hosts);
     return 0;

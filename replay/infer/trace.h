@@ -21,6 +21,9 @@
 #define TRACE_PACKETS_MAX (8u << 20)
 #define TRACE_FLOWS_MAX   (1u << 18)
 
+/* Number of flows that are found without a search of all flows; a power of 2. */
+#define TRACE_RECENT_FLOWS 64u
+
 struct peer_quirk; /* defined in peer_quirks.h */
 
 struct trace_packet {
@@ -81,6 +84,7 @@ struct trace {
                               * `flows` */
     size_t flow_cap;
     struct keymap flows;
+    uint32_t recent_flow[TRACE_RECENT_FLOWS]; /* latest flow with this hash of the destination QP */
     struct keymap hosts;
     uint32_t frames;       /* number of frames in the capture file, with and without RoCE */
     bool macs_vary;        /* an IP address or GID had several MAC addresses, which we replaced (see

@@ -90,8 +90,14 @@ static void note_conn(void *user, const struct roce_conn_summary *sum)
  * Returns false if out of memory. */
 static bool place_damaged(struct finder *f)
 {
-    struct roce_flow_owner *last = malloc((f->trace->flows.cnt + 1) * sizeof(*last));
+    struct roce_flow_owner *last;
+    bool any = false;
 
+    for (size_t i = 0; !any && i < f->trace->cnt; i++)
+        any = f->owner[i].conn_index == ROCE_NO_CONN;
+    if (!any)
+        return true;
+    last = malloc((f->trace->flows.cnt + 1) * sizeof(*last));
     if (!last)
         return false;
     for (int back = 0; back <= 1; back++) {
@@ -159,15 +165,20 @@ static bool recognise_peers(struct connections *connections, const struct finder
     connections->rxe = calloc(f->trace->flows.cnt + 1, sizeof(*connections->rxe));
     if (!connections->rxe)
         return false;
-    for (size_t i = 0; i < f->trace->cnt; i++) {
-        const struct trace_packet *p = &f->trace->pkt[i];
-        bool *rxe = &connections->rxe[p->flow];
+    for (uint32_t i = 0; i < f->trace->flows.cnt; i++) {
+        const struct trace_flow *flow = &f->trace->flow[i];
         struct roce_pkt pkt;
 
-        if (*rxe || p->dropped || !roce_peer_host_is_rxe(f->flow, f->trace->flow[p->flow].src))
+        if (!roce_peer_host_is_rxe(f->flow, flow->src))
             continue;
-        trace_parse(p, &pkt);
-        *rxe = !pkt.bth.migreq;
+        for (size_t k = 0; k < flow->cnt && !connections->rxe[i]; k++) {
+            const struct trace_packet *p = &f->trace->pkt[flow->pkt[k]];
+
+            if (p->dropped)
+                continue;
+            trace_parse_headers(p, &pkt);
+            connections->rxe[i] = !pkt.bth.migreq;
+        }
     }
     return true;
 }

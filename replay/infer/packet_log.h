@@ -163,9 +163,13 @@ static inline enum roce_svc inferred_setup_svc(const struct inferred_setup *setu
 static inline bool event_is_syndrome(const struct inferred_setup *setup, uint32_t event,
                                      enum roce_syndrome_kind kind)
 {
-    return setup->event[event].response &&
-           (event_packet(setup, event)->opcode & 0x1F) == ROCE_OP_RC_ACK &&
-           roce_syndrome_kind(event_packet(setup, event)->syndrome) == kind;
+    const struct trace_packet *p = event_packet(setup, event);
+
+    if (!setup->event[event].response || (p->opcode & 0x1F) != ROCE_OP_RC_ACK)
+        return false;
+    if (p->syndrome >> 5 == ROCE_SYNDROME_ACK >> 5) /* nearly all: spare the call */
+        return kind == ROCE_SYN_ACK;
+    return roce_syndrome_kind(p->syndrome) == kind;
 }
 
 /* Returns whether the packet at `event` is a NAK with this code. */

@@ -232,7 +232,8 @@ int cm_exchanges_find(struct cm_exchanges *xs, const struct trace *trace)
     memset(xs, 0, sizeof(*xs));
     xs->trace = trace;
     for (uint32_t i = 0; rc == 0 && i < trace->cnt; i++)
-        rc = add_message(xs, i);
+        if (trace->flow[trace->pkt[i].flow].dest_qp == ROCE_QP_GSI)
+            rc = add_message(xs, i);
     return rc;
 }
 

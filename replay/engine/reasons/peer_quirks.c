@@ -482,9 +482,12 @@ int peer_quirks_fix_icrcs(struct trace *trace, const char *quirks, const bool *r
     int cnt = 0;
 
     for (uint32_t i = 0; quirks && i < trace->cnt; i++) {
-        const char *of = peer_quirks_of_sender(quirks, rxe && rxe[trace->pkt[i].flow]);
+        const char *of;
 
-        if (trace->pkt[i].icrc != ROCE_ICRC_BAD || !of)
+        if (trace->pkt[i].icrc != ROCE_ICRC_BAD)
+            continue;
+        of = peer_quirks_of_sender(quirks, rxe && rxe[trace->pkt[i].flow]);
+        if (!of)
             continue;
         trace_parse(&trace->pkt[i], &pkt);
         trace->pkt[i].icrc_fixed = find_icrc_quirk(of, &pkt);

@@ -105,8 +105,8 @@ void read_buffer_map(struct read_buffer *buf, uint8_t *mapped, size_t len);
 
 /*
  * Begins to read ahead. Threads may then call read_buffer_read_ahead() at any time except during
- * read_buffer_close(). Pieces are numbered from 0, the current piece of this call. Records of a
- * piece are valid until read_buffer_release() is called with the number of a later piece.
+ * read_buffer_close(). Pieces are numbered from 0, which is the current piece at this call. Records
+ * of a piece are valid until read_buffer_release() is called with the number of a later piece.
  */
 void read_buffer_begin_ahead(struct read_buffer *buf);
 

@@ -25,8 +25,8 @@ static const struct {
     [WAIT_SILENCE] = {ROCE_CAUSE_NONE, "silence", "new requests of the program", "no new requests"},
 };
 
-/* Returns the index in `waits` of the name of wait `i`. If the capture has no responses to the
- * requester, the reason of a wait before a timeout is unknown. */
+/* Returns the index of the element of `waits` that has the name of wait `i`. If the capture has no
+ * responses to the requester, the reason of a wait before a timeout is unknown. */
 static unsigned wait_words(const struct slow_direction *w, unsigned i)
 {
     return i == WAIT_TIMEOUT && slow_is_one_sided(w) ? WAIT_UNKNOWN : i;

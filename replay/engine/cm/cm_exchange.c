@@ -130,11 +130,10 @@ static struct cm_exchange *find_exchange(struct cm_exchanges *xs, const struct t
     return NULL;
 }
 
-/* Splits exchange *x if the passive end sent two REJs. The second one, with communication id
- * `from`, answers a later copy of the REQ. The passive end had forgotten the exchange after the
- * first REJ. The two REJs then have different communication ids, or the later REJ has none because
- * no program listens any more. The later REQ and this REJ become a new exchange *x. Returns 0, or
- * -1 if out of memory. */
+/* Splits exchange *x if the passive end sent two REJs. After the first REJ, the passive end forgot
+ * the exchange. A later copy of the REQ then caused the second REJ, which has communication id
+ * `from`. The two ids differ, or the second REJ has none because no program listens any more. The
+ * later REQ and the second REJ become a new exchange *x. Returns 0, or -1 if out of memory. */
 static int split_after_rej(struct cm_exchanges *xs, struct cm_exchange **x, uint32_t from)
 {
     struct cm_exchange *old = *x;

@@ -60,7 +60,7 @@ struct response_result {
     const char *why_inconclusive; /* reason why the first inconclusive response is inconclusive
                                    * (rc_inconclusive.h) */
     uint32_t inconclusive_from;   /* index into setup.event of the first inconclusive response;
-                                   * inconclusive_to is the event of the last one */
+                                   * inconclusive_to is that of the last one */
     uint32_t inconclusive_to;
     struct inconclusive_reason reason[INCONCLUSIVE_REASONS]; /* numbers of inconclusive responses,
                                                               * for each reason */

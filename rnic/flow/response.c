@@ -348,6 +348,18 @@ static bool is_refused(const struct roce_rsp *rsp, uint32_t psn)
     return rsp->rnr && rsp->rnr_psn == psn;
 }
 
+/* Counts the current response, a sequence NAK. `seen`: the request that it names was captured or
+ * acknowledged before. */
+static void count_sequence_nak(struct roce_ctx *ctx, bool seen)
+{
+    struct roce_cold_counters *cold = roce_cold(ctx->flow, ctx->sender);
+    const bool refused = is_refused(&ctx->sender->rsp, ctx->pkt->bth.psn);
+
+    cold->psn_naks++;
+    cold->naks_after_rnr += refused;
+    cold->naks_unseen += !seen && !refused;
+}
+
 static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
 {
     const struct roce_pkt *pkt = ctx->pkt;
@@ -388,7 +400,7 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
         ctx->result->request_frame = e ? e->last_frame : 0;
         roce_check_nak(ctx, req);
         if (code == ROCE_NAK_PSN_SEQ) {
-            roce_cold(ctx->flow, ctx->sender)->psn_naks++;
+            count_sequence_nak(ctx, e || (req->una_known && roce_diff(psn, req->una) < 0));
             REPORT(ctx, SEQ_NAK, "bth.psn", .actual = psn, .expected = psn,
                    .value = ROCE_VALUE_NONE,
                    .other = e && !is_skipped(req, e) && !is_refused(rsp, psn) ? e->last_frame : 0);

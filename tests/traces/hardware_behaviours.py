@@ -259,7 +259,7 @@ ROWS = {
     "sprayed READs": Row(sprayed_reads_deep, "NVIDIA: out-of-order data placement", ()),
     "UDP source port per packet": Row(port_a_packet, "MRC, Pollara: entropy in the UDP source port", ()),
     "DSCP per plane": Row(dscp_a_plane, "ROCE MULTIPATH_DSCP", ("ALL-NET-004",), 2),
-    "selective repeat, sender": Row(selective_repeat, "ROCE_ACCL selective_repeat", (), says="all lost packets passed the capture point"),
+    "selective repeat, sender": Row(selective_repeat, "ROCE_ACCL selective_repeat", (), says="all missing packets passed the capture point"),
     "selective repeat, receiver": Row(selective_repeat_receiver, "ROCE_ACCL selective_repeat", (), says="5 packets never reached the capture point"),
     "go-back-N": Row(go_back, "vol. 1", ("RC-OBS-305", "RC-REQ-152")),
     "delayed packet NAKed": Row(late_and_asked_for, "adaptive routing to a NIC without it", ("RC-OBS-302", "RC-OBS-305"), says="packets arrived out of order 5×"),

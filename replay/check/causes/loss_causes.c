@@ -61,10 +61,11 @@ const struct slow_cause slow_damaged = {slow_is_damaged, say_damaged,     look_d
 
 static void say_lost(struct strbuf *t, const struct slow_direction *w)
 {
-    strbuf_addf(t, "packets were lost: ");
+    const uint64_t naks = w->its->psn_naks - w->its->naks_after_rnr;
+
+    strbuf_addf(t, "packets were %s: ", slow_lost_behind(w) ? "lost or late" : "lost");
     strbuf_add_addr(t, w->its->addr);
-    strbuf_addf(t, " sent %" PRIu64 " sequence NAK%s; ", w->its->psn_naks,
-                w->its->psn_naks == 1 ? "" : "s");
+    strbuf_addf(t, " sent %" PRIu64 " sequence NAK%s; ", naks, naks == 1 ? "" : "s");
     if (w->gone && w->mine->missing_repeats)
         strbuf_addf(t,
                     "%" PRIu64 " packet%s and %" PRIu64
@@ -75,8 +76,10 @@ static void say_lost(struct strbuf *t, const struct slow_direction *w)
         strbuf_addf(t, "%" PRIu64 " %s%s never reached the capture point",
                     w->gone + w->mine->missing_repeats, w->gone ? "packet" : "retransmission",
                     w->gone + w->mine->missing_repeats == 1 ? "" : "s");
+    else if (w->its->naks_unseen)
+        strbuf_addf(t, "the capture lacks %" PRIu64 " of the missing packets", w->its->naks_unseen);
     else
-        strbuf_addf(t, "all lost packets passed the capture point");
+        strbuf_addf(t, "all missing packets passed the capture point");
 }
 
 static void look_lost(struct strbuf *t, const struct slow_direction *w)
@@ -85,7 +88,15 @@ static void look_lost(struct strbuf *t, const struct slow_direction *w)
                    behind = w->naks > before ? w->naks - before : 0;
 
     strbuf_addf(t, "check for drops (full queues, a priority without PFC, a bad link) ");
-    if (behind * FEW > before && before * FEW > behind) {
+    if (slow_lost_behind(w)) {
+        strbuf_addf(t, "or reordering from the capture point to ");
+        strbuf_add_addr(t, w->its->addr);
+    } else if (before == 0) {
+        strbuf_addf(t, "from ");
+        strbuf_add_addr(t, w->mine->addr);
+        strbuf_addf(t, " to ");
+        strbuf_add_addr(t, w->its->addr);
+    } else if (behind * FEW > before && before * FEW > behind) {
         strbuf_addf(t, "on both sides of the capture point");
     } else if (before > behind) {
         strbuf_addf(t, "from ");
@@ -400,6 +411,14 @@ static void say_unexplained(struct strbuf *t, const struct slow_direction *w)
 {
     uint64_t packets = w->mine->retx[ROCE_CAUSE_UNKNOWN].packets;
 
+    if (slow_is_doubled(w)) {
+        strbuf_addf(t, "%" PRIu64 " packet%s captured again, on average ", packets,
+                    packets == 1 ? " was" : "s were");
+        strbuf_add_duration(t, w->mine->retx[ROCE_CAUSE_UNKNOWN].stalled_ns /
+                                   slow_go_backs(w, ROCE_CAUSE_UNKNOWN));
+        strbuf_addf(t, " later, and the capture shows no reason for a retransmission");
+        return;
+    }
     strbuf_addf(t,
                 "the requester retransmitted %" PRIu64 " packet%s, and the capture shows no reason",
                 packets, packets == 1 ? "" : "s");
@@ -407,7 +426,8 @@ static void say_unexplained(struct strbuf *t, const struct slow_direction *w)
 
 static void look_unexplained(struct strbuf *t, const struct slow_direction *w)
 {
-    strbuf_addf(t, "possible cause: the NAKs of ");
+    strbuf_addf(t, "possible cause: %sthe NAKs of ",
+                slow_is_doubled(w) ? "the network or the capture duplicated the packets, or " : "");
     strbuf_add_addr(t, w->its->addr);
     strbuf_addf(t, " were not captured; compare with a capture at the other end");
 }

@@ -51,10 +51,21 @@ static bool is_refused(const struct slow_direction *w)
            w->its->rnr_naks * 100 >= w->its->packets * PACKETS_PERCENT;
 }
 
+/* Returns how many responses repeat the data of earlier ones because the requester retransmitted a
+ * READ. Without a retransmission, the network or the capture duplicated the responses or a request.
+ */
+static uint64_t repeated_responses(const struct slow_direction *w)
+{
+    const bool asked = !w->facts->paired || w->its->packets == 0 || w->its->missing_repeats ||
+                       check_side_retransmitted(w->its).packets;
+
+    return asked ? w->mine->repeated_responses : 0;
+}
+
 static bool is_slow(const struct slow_direction *w)
 {
     const struct roce_endpoint_summary *s = w->mine;
-    uint64_t bad = check_side_retransmitted(s).packets + s->bad_icrc + s->repeated_responses;
+    uint64_t bad = check_side_retransmitted(s).packets + s->bad_icrc + repeated_responses(w);
     uint64_t waited = s->rnr_waited_ns + s->retx[ROCE_CAUSE_TIMEOUT].stalled_ns +
                       s->retx[ROCE_CAUSE_SPURIOUS].stalled_ns + s->response_waits.sum +
                       s->credit_waits.sum;
@@ -178,7 +189,7 @@ static unsigned list_causes(const struct slow_direction *w, unsigned list[CAUSES
 static bool print_side(FILE *out, const struct slow_direction *w, const char *arrow,
                        const char *scope)
 {
-    uint64_t repeated = w->mine->repeated_responses;
+    uint64_t repeated = repeated_responses(w);
     unsigned list[CAUSES], cnt = list_causes(w, list);
     bool between = false;
     char buf[LINE_LEN];

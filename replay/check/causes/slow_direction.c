@@ -12,6 +12,9 @@
  * the previous packet after less than REFUSED_NS (ns). */
 #define REFUSED_MIN 16u
 #define REFUSED_NS  UINT64_C(100000)
+/* Time after which a packet is captured again if the network or the capture duplicates it, ns: at
+ * most this. */
+#define DOUBLED_NS UINT64_C(50000)
 
 uint64_t slow_setup_ns(const struct roce_conn_summary *sum)
 {
@@ -61,7 +64,13 @@ bool slow_is_damaged(const struct slow_direction *w)
 
 bool slow_is_lost(const struct slow_direction *w)
 {
-    return w->naks > 0 && !slow_is_overtaken(w) && w->mine->bad_icrc < w->naks;
+    return w->naks > 0 && !slow_is_overtaken(w) && w->mine->bad_icrc < w->naks &&
+           w->its->psn_naks > w->its->naks_after_rnr;
+}
+
+bool slow_lost_behind(const struct slow_direction *w)
+{
+    return w->gone + w->mine->missing_repeats + w->its->naks_unseen == 0;
 }
 
 bool slow_is_answer_overtaken(const struct slow_direction *w)
@@ -110,6 +119,14 @@ bool slow_is_between(const struct slow_direction *w, unsigned between)
 bool slow_is_congested(const struct slow_direction *w)
 {
     return w->mine->cnp.before.cnt > 0;
+}
+
+bool slow_is_doubled(const struct slow_direction *w)
+{
+    const struct roce_retx_summary *r = &w->mine->retx[ROCE_CAUSE_UNKNOWN];
+
+    return r->go_backs && r->packets < r->go_backs * 2 &&
+           r->stalled_ns < r->go_backs * DOUBLED_NS && !slow_is_refused(w);
 }
 
 bool slow_is_refused(const struct slow_direction *w)

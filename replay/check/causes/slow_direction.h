@@ -73,6 +73,10 @@ bool slow_is_damaged(const struct slow_direction *w);
  * packets do not explain all of them. */
 bool slow_is_lost(const struct slow_direction *w);
 
+/* Returns whether all packets for which the receiver sent sequence NAKs passed the capture point.
+ * Behind it, they were lost, or late because other packets overtook them. */
+bool slow_lost_behind(const struct slow_direction *w);
+
 /* Returns whether READs were retransmitted although all their responses arrived. The responses
  * arrived out of order or too late. */
 bool slow_is_answer_overtaken(const struct slow_direction *w);
@@ -101,6 +105,10 @@ bool slow_is_refused(const struct slow_direction *w);
 /* Returns whether events between the two capture points explain a wait or a retransmission.
  * `between`: bit set of SLOW_BY_*, the events that can explain it. */
 bool slow_is_between(const struct slow_direction *w, unsigned between);
+
+/* Returns whether packets were captured again for unknown causes, one at a time, and so soon that
+ * the network or the capture may have duplicated them. */
+bool slow_is_doubled(const struct slow_direction *w);
 
 /* Returns whether the requester sent more slowly after CNPs. */
 bool slow_is_congested(const struct slow_direction *w);

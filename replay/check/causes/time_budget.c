@@ -144,13 +144,15 @@ static void explain_sequence_naks(struct strbuf *t, const struct slow_direction 
                     w->gone == 1 ? " was" : "s were");
         strbuf_add_addr(t, w->mine->addr);
         strbuf_addf(t, " and the capture point");
-    } else {
-        strbuf_addf(t, "packets were lost between the capture point and ");
+    } else if (slow_lost_behind(w)) {
+        strbuf_addf(t, "packets were lost or late between the capture point and ");
         strbuf_add_addr(t, w->its->addr);
+    } else {
+        strbuf_addf(t, "packets were lost");
     }
     strbuf_addf(t, ", and ");
     strbuf_add_addr(t, w->its->addr);
-    strbuf_addf(t, " asked for the lost packet%s again",
+    strbuf_addf(t, " asked for the missing packet%s again",
                 slow_is_lost(w) && w->gone == 1 ? "" : "s");
 }
 
@@ -248,6 +250,9 @@ void time_budget_explain(struct strbuf *t, const struct roce_conn_summary *sum, 
         strbuf_add_addr(t, w.mine->addr);
         strbuf_addf(t, slow_is_refused(&w)
                            ? " retransmitted, because its transmit queue was full (Soft-RoCE)"
+                       : slow_is_doubled(&w)
+                           ? " retransmitted, or packets were duplicated: the capture does not "
+                             "show which"
                            : " retransmitted, and the capture does not show why");
         return;
     }

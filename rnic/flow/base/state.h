@@ -336,6 +336,7 @@ struct roce_cold_counters {
     bool response_twice;    /* an ACK was captured twice, although its request was captured only
                              * once */
     uint64_t naks_for_late; /* see naks_for_late of struct roce_endpoint_summary */
+    uint32_t naks_after_rnr, naks_unseen; /* see the same names there */
     uint32_t late_psn[ROCE_LATE_PSNS]; /* PSNs of the latest out-of-order packets, each plus 1; 0:
                                         * unused element */
     uint64_t hole_moves; /* window entries moved so far to insert packets that fill PSN gaps */

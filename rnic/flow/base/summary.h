@@ -248,6 +248,10 @@ struct roce_endpoint_summary {
     uint64_t naks_for_late;   /* number of sequence NAKs of the peer for packets that were late, not
                                * lost: they were captured out of order, or were acknowledged before
                                * a retransmission was captured or could be answered */
+    /* Sequence NAKs that this side sent. `naks_after_rnr`: for a request that its latest RNR NAK
+     * refused, so the request was not lost. `naks_unseen`: for a request that was not captured
+     * before the NAK. */
+    uint64_t naks_after_rnr, naks_unseen;
     uint64_t unheeded_naks;  /* number of timeouts of the endpoint after a captured sequence NAK for
                               * the same PSN or a later one: the NAK was lost behind the capture
                               * point, or the endpoint ignored it */

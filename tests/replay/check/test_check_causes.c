@@ -239,10 +239,83 @@ static void requests_that_only_the_capture_lacks_are_not_lost(void)
     checkrun_write_flow("mirror.pcap", &g);
     r = checkrun("check $T/mirror.pcap");
     CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "acknowledged request packets; the capture, not"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "all lost packets passed the capture point"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "all missing packets passed the capture point"));
     CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "from the capture point to 192.0.2.2"));
     CU_ASSERT_PTR_NULL(strstr(r.out, "packets missing"));
     checkrun_free(&r);
+}
+
+/* The report for a connection with retransmissions must contain `words` and, unless it is NULL,
+ * must not contain `not`. Frees the flow. */
+static void expect_causes(struct flowgen *g, const char *words, const char * not )
+{
+    struct checkrun r;
+
+    checkrun_write_flow("causes.pcap", g);
+    r = checkrun("check $T/causes.pcap");
+    if (!strstr(r.out, words) || (not &&strstr(r.out, not )))
+        suite_fail(__FILE__, __LINE__, "no \"%s\", or \"%s\" in: %s", words, not ? not : "", r.out);
+    checkrun_free(&r);
+    flowgen_free(g);
+}
+
+/* The first request was not captured, and the responder sends a sequence NAK for it. The report
+ * must not claim that it passed the capture point. */
+static void nak_for_an_uncaptured_request_has_no_side(void)
+{
+    struct flowgen g;
+
+    flowgen_init(&g);
+    talk(&g, "1 2 3 !0 0 1 2 3 ^3");
+    expect_causes(&g, "from 192.0.2.1 to 192.0.2.2\n", "passed the capture point");
+}
+
+/* The responder sends a sequence NAK after each RNR NAK, and one for a lost request. Only the last
+ * one shows a loss. */
+static void naks_after_rnr_naks_show_no_loss(void)
+{
+    struct flowgen g;
+
+    flowgen_begin(&g);
+    flowgen_send(&g, 0, 64);
+    for (unsigned i = 0; i < 4; i++) {
+        struct roce_pkt p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+
+        flowgen_put(&g, 0, &p);
+        g.conn.msn[0]--;
+        if (i < 3)
+            flowgen_ack(&g, 1, p.bth.psn, ROCE_SYNDROME_RNR | 1);
+        flowgen_ack(&g, 1, p.bth.psn, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ);
+        g.conn.msn[0]++;
+        flowgen_wait(&g, 100000);
+        flowgen_put(&g, 0, &p);
+        flowgen_ack_all(&g, 1);
+    }
+    expect_causes(&g, "packets were lost or late: 192.0.2.2 sent 1 sequence NAK; ", NULL);
+}
+
+/* The network duplicates single packets within 2 us. The report must not claim that the requester
+ * retransmitted them. */
+static void duplicates_without_identification_are_no_retransmissions(void)
+{
+    struct flowgen g;
+
+    flowgen_init(&g);
+    g.encap = ROCE_ENCAP_V2_IP6;
+    for (unsigned i = 0; i < 20; i++) {
+        struct roce_pkt p[2];
+
+        flowgen_send(&g, 0, 64);
+        for (unsigned k = 0; k < 2; k++) {
+            p[k] = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+            flowgen_put(&g, 0, &p[k]);
+        }
+        if (i > 6)
+            flowgen_put(&g, 0, &p[0]);
+        flowgen_ack_all(&g, 1);
+    }
+    expect_causes(&g, "13 packets were captured again, on average ",
+                  "the requester retransmitted 13 packets");
 }
 
 /* Appends a CNP of side 1. */
@@ -537,7 +610,9 @@ static void rare_silences_of_a_busy_connection_are_reported(void)
 SUITE("replay.check_causes", TEST(loss_before_a_timeout_is_described),
       TEST(late_reaction_to_a_nak_has_two_possible_causes), TEST(lost_atomic_response_has_a_side),
       TEST(losses_on_both_sides_are_named), TEST(packets_that_the_own_queue_refuses_are_named),
-      TEST(cause_of_a_slow_flow_is_reported),
+      TEST(cause_of_a_slow_flow_is_reported), TEST(nak_for_an_uncaptured_request_has_no_side),
+      TEST(naks_after_rnr_naks_show_no_loss),
+      TEST(duplicates_without_identification_are_no_retransmissions),
       TEST(requests_that_only_the_capture_lacks_are_not_lost), TEST(rates_around_cnps_are_reported),
       TEST(cnps_without_a_slower_sender_are_reported), TEST(swapped_uc_packets_lose_their_message),
       TEST(pauses_in_a_capture_of_one_direction_are_not_timeouts),

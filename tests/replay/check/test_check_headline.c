@@ -14,12 +14,12 @@ static void headline_names_the_worst_trouble(void)
     } cases[] = {
         {"rc-loss-request", "slow",
          "Connection #0 was slow: it spent 11 % of its 5.245 ms waiting, because 1 packet was lost "
-         "between 192.0.2.1 and the capture point, and 192.0.2.2 asked for the lost packet "
+         "between 192.0.2.1 and the capture point, and 192.0.2.2 asked for the missing packet "
          "again."},
         {"rc-loss-request-seen", "slow",
          "Connection #0 was slow: it spent 4.3 % of its 5.698 ms waiting, because packets were "
-         "lost "
-         "between the capture point and 192.0.2.2, and 192.0.2.2 asked for the lost packets "
+         "lost or late between the capture point and 192.0.2.2, and 192.0.2.2 asked for the "
+         "missing packets "
          "again."},
         {"rc-rnr-then-success", "slow",
          "Connection #0 was slow: it spent 92 % of its 90.53 ms waiting, mostly because the "

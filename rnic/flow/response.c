@@ -348,8 +348,8 @@ static bool is_refused(const struct roce_rsp *rsp, uint32_t psn)
     return rsp->rnr && rsp->rnr_psn == psn;
 }
 
-/* Counts the current response, a sequence NAK. `seen`: the request that it names was captured or
- * acknowledged before. */
+/* Counts the current response, a sequence NAK. `seen`: the request that it names was captured with
+ * its ICRC, or acknowledged, before. */
 static void count_sequence_nak(struct roce_ctx *ctx, bool seen)
 {
     struct roce_cold_counters *cold = roce_cold(ctx->flow, ctx->sender);
@@ -400,7 +400,8 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
         ctx->result->request_frame = e ? e->last_frame : 0;
         roce_check_nak(ctx, req);
         if (code == ROCE_NAK_PSN_SEQ) {
-            count_sequence_nak(ctx, e || (req->una_known && roce_diff(psn, req->una) < 0));
+            count_sequence_nak(ctx,
+                               e ? e->icrc != 0 : req->una_known && roce_diff(psn, req->una) < 0);
             REPORT(ctx, SEQ_NAK, "bth.psn", .actual = psn, .expected = psn,
                    .value = ROCE_VALUE_NONE,
                    .other = e && !is_skipped(req, e) && !is_refused(rsp, psn) ? e->last_frame : 0);

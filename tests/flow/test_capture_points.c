@@ -578,6 +578,40 @@ static void naks_for_late_packets_are_counted(void)
     }
 }
 
+/* A sequence NAK for a request that the capture lacks, or cuts, does not show that the request
+ * passed the capture point undamaged. */
+static void naks_for_unseen_requests_are_counted(void)
+{
+    static const struct {
+        bool put;
+        uint32_t snap, unseen;
+    } rows[] = {{true, 0, 0}, {true, 96, 1}, {false, 0, 1}};
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct rng rng = rng_of(1);
+        const struct judge_spoil spoil = {
+            .rng = &rng, .snap_min = rows[i].snap, .snap_max = rows[i].snap};
+        struct flowgen g;
+        struct roce_pkt p[3];
+
+        flowgen_begin(&g);
+        for (unsigned k = 0; k < 4; k++)
+            flowgen_send(&g, 0, 64);
+        for (unsigned k = 0; k < 3; k++) {
+            p[k] = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+            if (k > 0 || rows[i].put)
+                flowgen_put(&g, 0, &p[k]);
+        }
+        flowgen_ack(&g, 1, p[0].bth.psn, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ);
+        for (unsigned k = 0; k < 3; k++)
+            flowgen_put(&g, 0, &p[k]);
+        flowgen_ack_all(&g, 1);
+        judge(&g, NULL, &spoil, &v);
+        EXPECT_EQ(v.conn[0].side[1].naks_unseen, rows[i].unseen);
+        flowgen_free(&g);
+    }
+}
+
 /* Two sequence NAKs for packets 1 and 2 are captured. The requester goes back to packet 1, sends
  * two packets, and goes back to packet 2. The second transmission of packet 2 in the go-backs must
  * not count as a copy, although the sender does not use the IPv4 identification. */
@@ -796,8 +830,9 @@ static void late_request_behind_its_retransmission_is_out_of_order(void)
 }
 
 SUITE("flow.capture_points", TEST(naks_for_late_packets_are_counted),
-      TEST(mirrored_retransmissions_are_no_copies), TEST(go_back_for_a_second_nak_is_no_copy),
-      TEST(late_read_request_is_not_lost), TEST(nak_before_the_round_trip_shows_a_late_packet),
+      TEST(naks_for_unseen_requests_are_counted), TEST(mirrored_retransmissions_are_no_copies),
+      TEST(go_back_for_a_second_nak_is_no_copy), TEST(late_read_request_is_not_lost),
+      TEST(nak_before_the_round_trip_shows_a_late_packet),
       TEST(late_request_behind_its_retransmission_is_out_of_order),
       TEST(mirrored_datagrams_are_counted_once), TEST(mirrored_responses_are_counted_once),
       TEST(mirrored_cm_messages_are_no_retransmissions),

@@ -250,7 +250,7 @@ struct roce_endpoint_summary {
                                * a retransmission was captured or could be answered */
     /* Sequence NAKs that this side sent. `naks_after_rnr`: for a request that its latest RNR NAK
      * refused, so the request was not lost. `naks_unseen`: for a request that was not captured
-     * before the NAK. */
+     * before the NAK, or whose ICRC the capture cuts. */
     uint64_t naks_after_rnr, naks_unseen;
     uint64_t unheeded_naks;  /* number of timeouts of the endpoint after a captured sequence NAK for
                               * the same PSN or a later one: the NAK was lost behind the capture

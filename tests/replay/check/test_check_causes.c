@@ -246,15 +246,16 @@ static void requests_that_only_the_capture_lacks_are_not_lost(void)
 }
 
 /* The report for a connection with retransmissions must contain `words` and, unless it is NULL,
- * must not contain `not`. Frees the flow. */
-static void expect_causes(struct flowgen *g, const char *words, const char * not )
+ * must not contain `absent`. Frees the flow. */
+static void expect_causes(struct flowgen *g, const char *words, const char *absent)
 {
     struct checkrun r;
 
     checkrun_write_flow("causes.pcap", g);
     r = checkrun("check $T/causes.pcap");
-    if (!strstr(r.out, words) || (not &&strstr(r.out, not )))
-        suite_fail(__FILE__, __LINE__, "no \"%s\", or \"%s\" in: %s", words, not ? not : "", r.out);
+    if (!strstr(r.out, words) || (absent && strstr(r.out, absent)))
+        suite_fail(__FILE__, __LINE__, "no \"%s\", or \"%s\" in: %s", words, absent ? absent : "",
+                   r.out);
     checkrun_free(&r);
     flowgen_free(g);
 }

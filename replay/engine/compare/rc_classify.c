@@ -32,18 +32,24 @@ static uint32_t request_of(const struct response_cmp *cmp, uint32_t event)
     return e ? s->event[e->event].pkt : EVENT_NONE;
 }
 
-/* Returns whether a packet of any connection to this responder is missing in the capture, was lost
- * or damaged, or possibly arrived late. */
-static bool host_lacks(const struct response_cmp *cmp)
+/* Returns whether `is` returns true for a direction to this responder. */
+static bool host_has(const struct response_cmp *cmp,
+                     bool (*is)(const struct response_cmp *, const struct rc_direction *))
 {
-    for (size_t i = 0; i < cmp->session->dir_cnt; i++) {
-        const struct rc_direction *dir = &cmp->session->dir[i];
-
-        if (dir->host == cmp->dir->host && (dir->stretch || dir->setup.skip || dir->setup.lossy ||
-                                            dir->setup.damaged_cnt || dir->setup.may_arrive_late))
+    for (uint32_t d = cmp->session->host[cmp->dir->host].first_dir; d != KEYMAP_NONE;
+         d = cmp->session->dir[d].next_of_host)
+        if (is(cmp, &cmp->session->dir[d]))
             return true;
-    }
     return false;
+}
+
+/* Returns whether a packet of a direction is missing in the capture, was lost or damaged, or
+ * possibly arrived late. */
+static bool lacks_packets(const struct response_cmp *cmp, const struct rc_direction *dir)
+{
+    (void)cmp;
+    return dir->stretch || dir->setup.skip || dir->setup.lossy || dir->setup.damaged_cnt ||
+           dir->setup.may_arrive_late;
 }
 
 /* Returns whether a READ response or Atomic ACK differs only in its MSN, and exactly one copy of
@@ -74,30 +80,18 @@ static bool is_doubted(const struct response_cmp *cmp, const struct response_cas
              (c->opcode || c->data || !cmp->repeats || counts_one_copy(c)));
 }
 
-/* Returns whether the capture lacks every copy of a request to this responder. */
-static bool host_has_gap(const struct response_cmp *cmp)
+/* Returns whether the capture lacks every copy of a request of a direction. */
+static bool has_gap(const struct response_cmp *cmp, const struct rc_direction *dir)
 {
-    for (size_t i = 0; i < cmp->session->dir_cnt; i++) {
-        const struct rc_direction *dir = &cmp->session->dir[i];
-
-        if (dir->host == cmp->dir->host &&
-            (dir->stretch || dir->setup.skip || dir->setup.executed_unseen_cnt))
-            return true;
-    }
-    return false;
+    (void)cmp;
+    return dir->stretch || dir->setup.skip || dir->setup.executed_unseen_cnt;
 }
 
-/* Returns whether another connection to this responder has a request that may have arrived after a
- * sequence NAK, although the request counts as lost because of that NAK. */
-static bool others_arrive_late(const struct response_cmp *cmp)
+/* Returns whether another direction has a request that counts as lost because of a sequence NAK,
+ * but that may have arrived after the NAK. */
+static bool is_other_late(const struct response_cmp *cmp, const struct rc_direction *dir)
 {
-    for (size_t i = 0; i < cmp->session->dir_cnt; i++) {
-        const struct rc_direction *dir = &cmp->session->dir[i];
-
-        if (dir->host == cmp->dir->host && dir != cmp->dir && dir->setup.may_arrive_late)
-            return true;
-    }
-    return false;
+    return dir != cmp->dir && dir->setup.may_arrive_late;
 }
 
 /* Maximum number of requests that key_was_used() searches for one with the same R_Key. */
@@ -233,8 +227,8 @@ static int report_response_diff(struct response_cmp *cmp, uint32_t event,
         .counts = d->cnt == 1 && field_diff_find(d, "aeth.msn"),
         .payload = d->payload,
         .reorders = cmp->all->reordered > REORDERED_SURE,
-        .others_lack = host_lacks(cmp),
-        .others_gap = (d->payload && host_has_gap(cmp)) || others_arrive_late(cmp),
+        .others_lack = host_has(cmp, lacks_packets),
+        .others_gap = (d->payload && host_has(cmp, has_gap)) || host_has(cmp, is_other_late),
         .data = d->cnt == 1 && (d->payload || field_diff_find(d, "atomicacketh.orig")),
         .rxe = profile != NULL,
         .dir_idx = cmp->dir_idx,

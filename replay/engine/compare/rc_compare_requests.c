@@ -15,6 +15,8 @@
 struct request_by_psn {
     int64_t rel;
     uint32_t idx;
+    uint32_t used; /* in the first entry of a PSN: number of its entries whose requests are known
+                    * to be matched, which are the first ones */
 };
 
 /* State of one direction while its requests are compared. All PSNs are relative. */
@@ -134,9 +136,11 @@ static size_t first_at(const struct request_cmp *cmp, int64_t rel)
 static struct tx_request *find_tx(const struct request_cmp *cmp, int64_t rel, uint32_t limit)
 {
     const struct requester_run *a = cmp->run;
+    struct request_by_psn *first = &cmp->by_psn[first_at(cmp, rel)], *end = &cmp->by_psn[a->tx_cnt];
 
-    for (size_t i = first_at(cmp, rel); i < a->tx_cnt && cmp->by_psn[i].rel == rel; i++) {
-        struct tx_request *tx = &a->tx[cmp->by_psn[i].idx];
+    for (; first < end && first + first->used < end && first[first->used].rel == rel;
+         first->used++) {
+        struct tx_request *tx = &a->tx[first[first->used].idx];
 
         if (!tx->matched)
             return tx->event <= limit ? tx : NULL;

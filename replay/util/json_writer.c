@@ -1,37 +1,63 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "util/json_writer.h"
 
-/* Place of a value in the text. */
+#include <string.h>
+
+/* Place of a value in the text. Its parts have a few bytes each, so they are written together. */
 struct dump {
     FILE *out;
     unsigned indent; /* number of spaces before the line on which the value begins */
+    size_t len;      /* bytes in `buf` */
+    char buf[2048];
 };
 
-static void put_spaces(FILE *out, unsigned cnt)
+static int flush_parts(struct dump *dump)
 {
-    for (unsigned i = 0; i < cnt; i++)
-        putc_unlocked(' ', out);
+    size_t len = dump->len;
+
+    dump->len = 0;
+    return fwrite(dump->buf, 1, len, dump->out) == len ? 0 : -1;
+}
+
+static int add_bytes(struct dump *dump, const char *text, size_t len)
+{
+    if (len > sizeof(dump->buf) - dump->len && flush_parts(dump) != 0)
+        return -1;
+    if (len > sizeof(dump->buf))
+        return fwrite(text, 1, len, dump->out) == len ? 0 : -1;
+    memcpy(dump->buf + dump->len, text, len);
+    dump->len += len;
+    return 0;
 }
 
 /* Writes a part of a value. jansson passes each line feed as a separate part; strings contain none,
  * because JSON escapes them. */
 static int put_part(const char *text, size_t len, void *ctx)
 {
-    const struct dump *dump = ctx;
+    static const char spaces[] = "        ";
+    struct dump *dump = ctx;
+    unsigned left = len == 1 && *text == '\n' ? dump->indent : 0;
 
-    if (fwrite(text, 1, len, dump->out) != len)
+    if (add_bytes(dump, text, len) != 0)
         return -1;
-    if (len == 1 && *text == '\n')
-        put_spaces(dump->out, dump->indent);
+    for (unsigned n; left > 0; left -= n) {
+        n = left < sizeof(spaces) - 1 ? left : sizeof(spaces) - 1;
+        if (add_bytes(dump, spaces, n) != 0)
+            return -1;
+    }
     return 0;
 }
 
 static void put_value(struct json_writer *w, json_t *value, unsigned indent)
 {
-    struct dump dump = {.out = w->out, .indent = indent};
+    struct dump dump;
 
-    if (!value || (w->out && json_dump_callback(value, put_part, &dump,
-                                                JSON_ENCODE_ANY | JSON_INDENT(2)) != 0))
+    dump.out = w->out;
+    dump.indent = indent;
+    dump.len = 0;
+    if (!value || (w->out && (json_dump_callback(value, put_part, &dump,
+                                                 JSON_ENCODE_ANY | JSON_INDENT(2)) != 0 ||
+                              flush_parts(&dump) != 0)))
         w->failed = true;
     json_decref(value);
 }

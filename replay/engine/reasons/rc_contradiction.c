@@ -42,9 +42,9 @@ bool is_refused_later(const struct response_case *c)
     int64_t executed = event_executed_to(s, c->event);
     int64_t shown = INT64_MIN; /* highest PSN that the other responses examined so far show as
                                 * executed */
-    uint32_t last = last_refusal(s, c->event, executed);
+    uint32_t last = event_is_nak(s, c->event) ? c->event : last_refusal(s, c->event, executed);
 
-    if (event_is_nak(s, c->event) || last == c->event)
+    if (last == c->event)
         return false;
     for (uint32_t i = c->event > LOOK_BACK ? c->event - LOOK_BACK : 0; i <= last; i++) {
         if (i == c->event || !s->event[i].response || !s->event[i].usable)

@@ -66,10 +66,11 @@ bool follows_other_request(const struct response_case *c)
     const struct inferred_setup *s = setup_of(c);
     int64_t rel = s->event[c->event].rel;
 
-    if (s->first_other < c->event && s->event[s->first_other].rel <= rel &&
-        s->event[s->first_other].rel > c->recorded_acked)
+    if (s->first_other >= c->event)
+        return false;
+    if (s->event[s->first_other].rel <= rel && s->event[s->first_other].rel > c->recorded_acked)
         return true;
-    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
+    for (uint32_t i = c->event; i-- > s->first_other && c->event - i <= LOOK_BACK;)
         if (s->event[i].other && s->event[i].rel <= rel)
             return true;
     return false;

@@ -130,16 +130,22 @@ static bool first_was_overtaken(const struct response_case *c)
 }
 
 /* Returns whether an ACK may answer a copy of a request that the network made after the capture
- * point. Responses that the responder sent before must show every request that the ACK acknowledges
- * and every message that its MSN counts. */
+ * point: a copy of a SEND or WRITE, or of a request before a READ or atomic. Responses that the
+ * responder sent before must show every request that the ACK acknowledges and every message that
+ * its MSN counts. */
 static bool answers_network_copy(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
-    int64_t rel = s->event[c->event].rel;
+    const struct request_pkt *e = request_at(s, s->event[c->event].rel);
     roce_psn msn = roce_psn_of(event_packet(s, c->event)->msn);
+    enum roce_kind kind;
 
-    if (!event_is_syndrome(s, c->event, ROCE_SYN_ACK) || !request_at(s, rel) ||
-        rel > c->recorded_acked || roce_psn_diff(msn, roce_psn_of(request_table_msn(s, rel))) < 0)
+    if (!event_is_syndrome(s, c->event, ROCE_SYN_ACK) || !e)
+        return false;
+    kind = event_opcode(s, e->event)->kind;
+    if ((kind != ROCE_KIND_SEND && kind != ROCE_KIND_WRITE && !may_ack_data(c)) ||
+        s->event[c->event].rel > c->recorded_acked ||
+        roce_psn_diff(msn, roce_psn_of(request_table_msn(s, s->event[c->event].rel))) < 0)
         return false;
     for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
         if (s->event[i].response && s->event[i].usable && !s->event[i].before_first &&

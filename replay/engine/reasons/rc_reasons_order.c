@@ -102,21 +102,29 @@ static bool is_first_answer(const struct response_case *c)
     return true;
 }
 
+/* Returns whether an earlier response has an MSN that exceeds that of this response by at least
+ * `least`. */
+static bool follows_msn(const struct response_case *c, int32_t least)
+{
+    const struct inferred_setup *s = setup_of(c);
+    roce_psn msn = roce_psn_of(event_packet(s, c->event)->msn);
+
+    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
+        if (s->event[i].response && s->event[i].usable && !s->event[i].before_first &&
+            roce_psn_diff(msn, roce_psn_of(event_packet(s, i)->msn)) <= -least &&
+            counts_messages(s, i) && request_table_msn_fits(s, i))
+            return true;
+    return false;
+}
+
 /* Returns whether an earlier response has a higher MSN. The MSN of a responder never decreases, so
  * the network reordered the responses. */
 static bool follows_higher_msn(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
-    roce_psn msn = roce_psn_of(event_packet(s, c->event)->msn);
 
-    if (!request_table_msn_fits(s, c->event) || sends_nak_at(c, s->event[c->event].rel))
-        return false;
-    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
-        if (s->event[i].response && s->event[i].usable && !s->event[i].before_first &&
-            roce_psn_diff(msn, roce_psn_of(event_packet(s, i)->msn)) < 0 && counts_messages(s, i) &&
-            request_table_msn_fits(s, i))
-            return true;
-    return false;
+    return request_table_msn_fits(s, c->event) && !sends_nak_at(c, s->event[c->event].rel) &&
+           follows_msn(c, 1);
 }
 
 static bool was_overtaken(const struct response_case *c)
@@ -136,23 +144,17 @@ static bool first_was_overtaken(const struct response_case *c)
 static bool answers_network_copy(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
-    const struct request_pkt *e = request_at(s, s->event[c->event].rel);
+    int64_t rel = s->event[c->event].rel;
+    const struct request_pkt *e = request_at(s, rel);
     roce_psn msn = roce_psn_of(event_packet(s, c->event)->msn);
     enum roce_kind kind;
 
-    if (!event_is_syndrome(s, c->event, ROCE_SYN_ACK) || !e)
+    if (!event_is_syndrome(s, c->event, ROCE_SYN_ACK) || !e || rel > c->recorded_acked ||
+        roce_psn_diff(msn, roce_psn_of(request_table_msn(s, rel))) < 0)
         return false;
     kind = event_opcode(s, e->event)->kind;
-    if ((kind != ROCE_KIND_SEND && kind != ROCE_KIND_WRITE && !may_ack_data(c)) ||
-        s->event[c->event].rel > c->recorded_acked ||
-        roce_psn_diff(msn, roce_psn_of(request_table_msn(s, s->event[c->event].rel))) < 0)
-        return false;
-    for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
-        if (s->event[i].response && s->event[i].usable && !s->event[i].before_first &&
-            roce_psn_diff(msn, roce_psn_of(event_packet(s, i)->msn)) <= 0 &&
-            counts_messages(s, i) && request_table_msn_fits(s, i))
-            return true;
-    return false;
+    return (kind == ROCE_KIND_SEND || kind == ROCE_KIND_WRITE || may_ack_data(c)) &&
+           follows_msn(c, 0);
 }
 
 /* Returns whether the PSN of a response is before the first captured request, and its MSN counts no

@@ -123,8 +123,8 @@ static void note_window_rate(struct roce_ctx *ctx, struct roce_endpoint *side, u
     s->sum.after = rate;
     s->sum.slowed |= s->sum.before && is_slow(rate, s->sum.before);
     if (s->sum.slowed && is_back(rate, s->sum.before) && s->windows > 1) {
-        s->sum.recovered_ns =
-            since; /* with `windows` > 1, the whole window is later than the latest CNP */
+        /* With `windows` > 1, the whole window is later than the latest CNP. */
+        s->sum.recovered_ns = since;
         close_episode(ctx, side, ROCE_CNP_RECOVERED);
         return;
     }

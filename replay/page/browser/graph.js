@@ -30,7 +30,7 @@ const RoceGraph = (function () {
     const bands = [], before = [0, 1].map(() => ({ request: Infinity, packet: Infinity, psn: 0, acked: -Infinity, again: false }));
     for (let i = 0; i < r.length; i++) {
       const s = r.style[i], last = before[s.direction], time = r.time[i], acked = r.psn[i] + r.span[i];
-      const add = (from, [color, legend], text) => bands.push({ direction: s.direction, psn: r.psn[i], from: from, to: time, color: color, legend: legend, text: text + D.duration((time - from) * 1e9) });
+      const add = (from, [color, legend], text) => bands.push({ direction: s.direction, psn: r.psn[i], from: from, to: time, color: color, legend: legend, text: text + D.duration((time - from) * 1e9), ackedBefore: s.marks & D.MARK.ackedBefore });
       const isAnswer = s.class === "ack" || s.class === "response", isAgain = s.class === "repeated request";
       const from = s.cause === "RNR NAK" || s.cause === "sequence NAK" ? last.request : last.packet;
       if (isAgain && time > from && (!last.again || r.psn[i] <= last.psn)) // the first packet of a go-back

@@ -182,7 +182,7 @@
     addGraph("data", undefined, "Data", "Payload per time. What was sent again brings nothing new.", [["first", "sent the first time"]].concat(again));
     const isAnswer = (s) => ["ack", "nak", "rnr nak", "response", "repeated response"].includes(s.class);
     if (v.runs.flight.some((f) => f) && v.runs.style.some(isAnswer)) addGraph("flight", undefined, "Bytes in flight", "Bytes sent and not yet acknowledged.", sides((d) => v.runs.style.some((s, i) => s.direction === d && v.runs.flight[i])));
-    const early = v.runs.style.some((s, i) => s.class === "repeated response" || (s.marks & D.MARK.ackedBefore && v.bands.some((b) => b.to === v.runs.time[i]))) ? " An answer that was captured but then lost counts as completion: the wait until it was sent again is in the time budget, not here." : "";
+    const early = (used((s) => s.class === "repeated response") || v.bands.some((b) => b.ackedBefore)) ? " An answer that was captured but then lost counts as completion: the wait until it was sent again is in the time budget, not here." : "";
     if (v.messages.length || v.runs.rtt.some((x) => x)) {
       addGraph("latency", undefined, "Latency", "Each point is a completed operation (filled) or an acknowledgement (hollow): when it completed, and how long it took." + early +
         (conn.messages_left_out ? " The slower ones of " + (v.messages.length + conn.messages_left_out) + " operations are drawn." : ""), operating.concat(v.runs.rtt.some((x) => x) ? [["ack", "□ round trip of an acknowledgement"]] : []));

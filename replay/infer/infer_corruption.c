@@ -108,7 +108,7 @@ static bool covers_all_data(const struct inferred_setup *s, int64_t high, uint8_
         const struct pkt_event *event = &s->event[i];
         int64_t cnt = event->response || event->damaged || event->rel < 0 ? 0 : data_cnt(s, i);
 
-        for (int64_t rel = event->rel; rel < event->rel + cnt; rel++)
+        for (int64_t rel = event->rel; rel < event->rel + cnt && rel <= high; rel++)
             if (!data[rel])
                 return false;
     }
@@ -134,6 +134,9 @@ bool infer_corruption_excuse(struct inferred_setup *s)
     }
     if (taken == EVENT_NONE || high < 0)
         return true;
+    /* A requester that drops the damaged response needs no response to later requests. */
+    if (s->event[taken].rel >= 0 && s->event[taken].rel < high)
+        high = s->event[taken].rel;
     data = calloc(1, (size_t)high + 1);
     if (!data)
         return false;

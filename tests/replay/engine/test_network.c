@@ -140,6 +140,38 @@ static void a_damaged_response_before_the_next_request_holds(void)
     }
 }
 
+/* The network damages the ACK of a SEND, and the program ends while requests are outstanding. The
+ * ACK of a later atomic also acknowledges the SEND, so the requester need not retransmit. If the
+ * damaged response has the data of a READ, only a requester that accepted it goes on. */
+static void a_damaged_ack_that_a_later_response_covers_holds(void)
+{
+    for (unsigned read = 0; read < 2; read++) {
+        uint32_t frame;
+        struct talk t;
+
+        talk_init(&t);
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, 5, 10, 1);
+        talk_ack(&t, 5, ACK, 1);
+        if (read)
+            talk_read(&t, 6, VA, RKEY, 64);
+        else
+            talk_send(&t, ROCE_OP_RC_SEND_ONLY, 6, 10, 1);
+        talk_atomic(&t, ROCE_OP_RC_FETCH_ADD, 7, VA + 64, RKEY, 1, 0);
+        frame = read ? talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 6, 2, 64, 2)
+                     : talk_ack(&t, 6, ACK, 2);
+        t.capture.frame[frame - 1].data[read ? 70 : 57] ^= 8; /* payload; MSN */
+        talk_atomic_ack(&t, 7, 3, 40);
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, 8, 10, 1);
+        talk_read(&t, 9, VA, RKEY, 64);
+        if (!read) {
+            expect_holds(&t, 0, 0);
+            continue;
+        }
+        talk_expect_diff(&t, PEER, frame, "icrc");
+        talk_free(&t);
+    }
+}
+
 /* The network delays the first message, a WRITE of two packets, behind the READ after it. The ACK
  * that counts one message shows where the connection begins. The ACK of a duplicate of the WRITE
  * also counts the READ (D7). */
@@ -304,6 +336,7 @@ SUITE("replay.network", TEST(start_msn_is_not_taken_from_acks_of_duplicates),
       TEST(start_msn_is_not_taken_from_two_equal_acks),
       TEST(a_delayed_request_arrives_as_a_duplicate), TEST(a_delayed_request_finds_no_receive_wqe),
       TEST(a_damaged_response_before_the_next_request_holds),
+      TEST(a_damaged_ack_that_a_later_response_covers_holds),
       TEST(an_ack_of_a_late_copy_follows_a_lost_response),
       TEST(a_first_message_of_several_packets_may_be_late),
       TEST(a_lost_refusal_inside_a_write_is_inconclusive),

@@ -413,12 +413,16 @@ static int play_event(struct requester_dev *dev)
     const struct trace_packet *p = event_packet(s, dev->event);
     rnic_time now = event_time(s, dev->event) - s->trace->pkt[0].time + TIME_BASE;
     int64_t idx = work_requests_psn_idx(&a->wrs, event->rel);
+    size_t posted = dev->posted_cnt;
     uint8_t like[ROCE_FRAME_MAX];
     struct roce_pkt pkt;
 
     if (now > dev->now)
         dev->now = now;
-    if (post_due_wrs(dev) != 0 || take_output(dev) != 0)
+    if (post_due_wrs(dev) != 0)
+        return -1;
+    /* Without a new work request, our RNIC has nothing to send. */
+    if (dev->posted_cnt != posted && take_output(dev) != 0)
         return -1;
     if (event->response) {
         if (a->outcome[dev->event] != RESP_ACCEPTED)

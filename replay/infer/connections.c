@@ -45,6 +45,8 @@ struct finder {
     struct qp_uses uses;
     bool no_memory;
     uint8_t *self;      /* for each connection: whether the QP is connected to itself */
+    uint32_t *recent;   /* for each flow: the latest groups of its sender's requests and of the
+                         * other requests, which group_at() tries before `keys` */
     struct keymap keys; /* keys of the groups: {connection, index of the use of the QP pair,
                          * requester's side} */
     struct group *group;
@@ -186,18 +188,22 @@ static bool recognise_peers(struct connections *connections, const struct finder
 /* ---- groups of packets -------------------------------------------------------------------------
  */
 
-/* Returns the group of requester `side` in one use of a connection, or NULL if out of memory. */
+/* Returns the group of requester `side` in one use of a connection, or NULL if out of memory.
+ * *recent is the index of a group that is probably the same one. */
 static struct group *group_at(struct finder *f, struct roce_flow_owner owner, uint8_t side,
-                              size_t use)
+                              size_t use, uint32_t *recent)
 {
     uint32_t key[3] = {owner.conn_index, (uint32_t)use, side};
     uint32_t cnt = f->keys.cnt, at;
 
+    if (*recent < cnt && memcmp(f->keys.keys + *recent * sizeof(key), key, sizeof(key)) == 0)
+        return &f->group[*recent];
     if (!VEC_GROW(f->group, cnt, f->group_cap))
         return NULL;
     at = keymap_add(&f->keys, key);
     if (at == KEYMAP_NONE)
         return NULL;
+    *recent = at;
     if (at == cnt)
         f->group[at] =
             (struct group){.conn_index = owner.conn_index,
@@ -235,14 +241,15 @@ static bool group_packet(struct finder *f, uint32_t idx)
     size_t use = use_of(f, p, owner);
     bool self = owner.conn_index < f->trace->cnt && f->self[owner.conn_index];
     bool response = trace_is_response(p);
-    struct group *sent = group_at(f, owner, owner.side, use);
+    uint32_t *recent = &f->recent[2 * (size_t)p->flow];
+    struct group *sent = group_at(f, owner, owner.side, use, recent);
     struct group *g;
 
     if (!sent)
         return false;
     if (sent->first == UINT32_MAX)
         sent->first = idx;
-    g = response && !self ? group_at(f, owner, !owner.side, use) : sent;
+    g = response && !self ? group_at(f, owner, !owner.side, use, recent + 1) : sent;
     if (!g)
         return false;
     if (response ? g->resp_flow == KEYMAP_NONE : g->req_flow == KEYMAP_NONE)
@@ -516,8 +523,9 @@ int connections_find(struct connections *connections, const struct trace *trace,
     f.owner = malloc((trace->cnt + 1) * sizeof(*f.owner));
     f.group_of = malloc((trace->cnt + 1) * sizeof(*f.group_of));
     f.self = calloc(trace->cnt + 1, 1);
-    ok = f.owner && f.group_of && f.self && observe_trace(&f) && recognise_peers(connections, &f) &&
-         group_packets(&f);
+    f.recent = calloc(trace->flows.cnt + 1, 2 * sizeof(*f.recent));
+    ok = f.owner && f.group_of && f.self && f.recent && observe_trace(&f) &&
+         recognise_peers(connections, &f) && group_packets(&f);
     if (ok)
         pair_alone(&f);
     ok = ok && build_directions(connections, &f) && assign_packets(connections, &f) &&
@@ -527,6 +535,7 @@ int connections_find(struct connections *connections, const struct trace *trace,
     free(f.owner);
     free(f.group_of);
     free(f.self);
+    free(f.recent);
     free(f.uses.use);
     free(f.group);
     if (connections->dir_cnt > DIRECTIONS_MAX)

@@ -156,19 +156,54 @@ static void explain_sequence_naks(struct strbuf *t, const struct slow_direction 
                 slow_is_lost(w) && w->gone == 1 ? "" : "s");
 }
 
+/* Appends the place of a loss: between an endpoint and the capture point. */
+static void add_place(struct strbuf *t, bool before, const uint8_t *addr)
+{
+    strbuf_addf(t, before ? " between " : " between the capture point and ");
+    strbuf_add_addr(t, addr);
+    strbuf_addf(t, before ? " and the capture point" : "");
+}
+
+/* Appends what was lost before the ACK timeouts, and where. The place is named only if it is the
+ * same for all timeouts. */
+static void explain_losses(struct strbuf *t, const struct slow_direction *w)
+{
+    const struct roce_timeout_losses *losses = &w->mine->timeout_losses;
+    const uint64_t cnt = slow_go_backs(w, ROCE_CAUSE_TIMEOUT);
+    const char *place = place_of(w, SLOW_BY_LOSS);
+
+    if (*place) {
+        strbuf_addf(t, "a packet or its response was lost or late%s", place);
+    } else if (losses->acked == cnt) {
+        strbuf_addf(t, "a response was lost or late");
+        add_place(t, false, w->mine->addr);
+    } else if (losses->unanswered == cnt) {
+        strbuf_addf(t, "a packet or its response was lost or late");
+        add_place(t, false, w->its->addr);
+    } else if (losses->missing == cnt || losses->unfinished == cnt) {
+        strbuf_addf(t, "a packet was %slost", losses->missing == cnt ? "" : "probably ");
+        add_place(t, true, w->mine->addr);
+    } else {
+        strbuf_addf(t, "a packet or its response was lost or late");
+    }
+}
+
 /* Appends what led to ACK timeouts. */
 static void explain_timeouts(struct strbuf *t, const struct slow_direction *w)
 {
     const struct roce_read_restarts *reads = &w->mine->read_restarts;
+    const char *place = place_of(w, SLOW_BY_LOST_RESPONSE);
 
-    if (reads->captured + reads->missing)
-        strbuf_addf(t, "data of a READ was lost or late%s, and ",
-                    place_of(w, SLOW_BY_LOST_RESPONSE));
-    else if (reads->late)
-        strbuf_addf(t, "data of a READ arrived out of order, and ");
-    else
-        strbuf_addf(t, "a packet or its response was lost or late%s, and ",
-                    place_of(w, SLOW_BY_LOSS));
+    if (reads->captured + reads->missing) {
+        strbuf_addf(t, "data of a READ was lost or late%s", place);
+        if (!*place && (!reads->captured || !reads->missing))
+            add_place(t, reads->missing > 0, reads->missing ? w->its->addr : w->mine->addr);
+    } else if (reads->late) {
+        strbuf_addf(t, "data of a READ arrived out of order");
+    } else {
+        explain_losses(t, w);
+    }
+    strbuf_addf(t, ", and ");
 }
 
 void time_budget_explain(struct strbuf *t, const struct roce_conn_summary *sum, unsigned side,

@@ -475,7 +475,7 @@ static bool is_unanswered(const struct roce_ctx *ctx)
 {
     const struct roce_sent_packet *newest = roce_window_tail(&ctx->sender->req.win);
 
-    return newest && ctx->conn->paired &&
+    return newest &&
            ((newest->flags & ROCE_SENT_ACKREQ) || roce_opcode_is_answered(roce_opcode(newest->op)));
 }
 
@@ -484,7 +484,7 @@ static bool is_unfinished(const struct roce_ctx *ctx)
 {
     const struct roce_sent_packet *newest = roce_window_tail(&ctx->sender->req.win);
 
-    return newest && ctx->conn->paired && !(newest->flags & ROCE_SENT_ENDS);
+    return newest && !(newest->flags & ROCE_SENT_ENDS);
 }
 
 /* Counts a timeout in `sum`, in the counter of the loss that preceded the timeout, as far as the

@@ -161,6 +161,19 @@ void roce_pair_check_response(struct roce_ctx *ctx)
         (void)roce_reuse_suspect(ctx, peer, ROCE_REUSE_UNSOLICITED, psn);
 }
 
+/* Forgets which requests of an endpoint had no response before a timeout. Responses were captured
+ * before the pairing, and may have answered these requests. */
+static void forget_unanswered(struct roce_endpoint *side)
+{
+    struct roce_cold_counters *cold = side->counts.cold;
+
+    if (!cold)
+        return;
+    cold->timeout_losses.unanswered = cold->timeout_losses.unfinished = 0;
+    for (unsigned i = 0; cold->watches && i < ROCE_WATCHES; i++)
+        cold->watches->of[i].unanswered = false;
+}
+
 static void join_pair(struct roce_ctx *ctx, struct roce_endpoint *cand, enum roce_pairing by)
 {
     struct roce_conn *mine = ctx->conn, *its = cand->conn;
@@ -178,6 +191,8 @@ static void join_pair(struct roce_ctx *ctx, struct roce_endpoint *cand, enum roc
     }
     ctx->conn->facts.pairing = by;
     ctx->conn->join_frame = late ? ctx->frame : 0;
+    for (unsigned i = 0; late && i < 2; i++)
+        forget_unanswered(&ctx->conn->side[i]);
     roce_conn_note_use(ctx->flow, ctx->conn);
 }
 

@@ -55,7 +55,6 @@ static void fill_side(const struct roce_endpoint *side, struct roce_hist *room,
         .lost_messages = cold->lost_messages,
         .read_restarts = cold->read_restarts,
         .read_gap_restarts = cold->read_gap_restarts,
-        .timeout_losses = cold->timeout_losses,
         .refusal = cold->refusal,
         .bad_icrc = cold->bad_icrc,
         .malformed = cold->malformed,
@@ -114,6 +113,8 @@ void roce_summary_fill(const struct roce_flow *flow, const struct roce_conn *con
         out->side[i].accepted_reads = roce_cold_of(&conn->side[!i])->accepted_reads;
         out->side[i].any_order =
             roce_requests_in_any_order(flow, side) || roce_responses_in_any_order(flow, side);
+        if (conn->paired)
+            out->side[i].timeout_losses = roce_cold_of(side)->timeout_losses;
         if (side->req.started &&
             (!side->req.base_sure || out->side[i].missing_psns || out->side[i].unseen_acked))
             out->facts.complete = false;

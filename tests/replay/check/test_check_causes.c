@@ -95,6 +95,32 @@ static void loss_before_a_timeout_is_described(void)
     }
 }
 
+/* The first timeout of the capture is before the first response, so the two directions are not
+ * paired yet. The report names the side of the loss. It names none if a response was captured
+ * before the pairing, because that response may have answered the request. */
+static void loss_before_the_first_response_has_a_side(void)
+{
+    static const struct {
+        const char *steps, *words;
+    } rows[] = {
+        {"0 . 0 ^0 1 ^1",
+         "1× the request was captured, and no response: one of them was lost between the capture "
+         "point and 192.0.2.2, or 192.0.2.2 was slow\n"},
+        {"^5 0 . 0 ^0 1 ^1",
+         "the last packets before a pause, or their responses, were lost or late"},
+    };
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct flowgen g;
+
+        flowgen_init(&g);
+        talk(&g, rows[i].steps);
+        checkrun_write_flow("first.pcap", &g);
+        CHECKRUN_EXPECT("$R check $T/first.pcap", 0, rows[i].words, "");
+        flowgen_free(&g);
+    }
+}
+
 /* The requester retransmits an atomic whose response was captured, after the response to a later
  * request. So the response was lost behind the capture point. */
 static void lost_atomic_response_has_a_side(void)
@@ -609,7 +635,8 @@ static void rare_silences_of_a_busy_connection_are_reported(void)
 }
 
 SUITE("replay.check_causes", TEST(loss_before_a_timeout_is_described),
-      TEST(late_reaction_to_a_nak_has_two_possible_causes), TEST(lost_atomic_response_has_a_side),
+      TEST(late_reaction_to_a_nak_has_two_possible_causes),
+      TEST(loss_before_the_first_response_has_a_side), TEST(lost_atomic_response_has_a_side),
       TEST(losses_on_both_sides_are_named), TEST(packets_that_the_own_queue_refuses_are_named),
       TEST(cause_of_a_slow_flow_is_reported), TEST(nak_for_an_uncaptured_request_has_no_side),
       TEST(naks_after_rnr_naks_show_no_loss),

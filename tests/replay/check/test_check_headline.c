@@ -28,8 +28,20 @@ static void headline_names_the_worst_trouble(void)
          "on 192.0.2.2 had no receive buffer ready, so 192.0.2.1 had to pause."},
         {"rc-loss-read-responses", "slow",
          "Connection #0 was slow: it spent 89 % of its 73.39 ms waiting, because data of a READ "
-         "was lost or late, and 192.0.2.1 sent the request again only when its ACK timeout "
-         "expired."},
+         "was lost or late between the capture point and 192.0.2.1, and 192.0.2.1 sent the request "
+         "again only when its ACK timeout expired."},
+        {"rc-loss-request-last", "slow",
+         "Connection #0 was slow: it spent 86 % of its 78 ms waiting, because a packet was "
+         "probably lost between 192.0.2.1 and the capture point, and 192.0.2.1 sent the request "
+         "again only when its ACK timeout expired."},
+        {"rc-loss-ack-unseen", "slow",
+         "Connection #0 was slow: it spent 92 % of its 73.38 ms waiting, because a packet or its "
+         "response was lost or late between the capture point and 192.0.2.2, and 192.0.2.1 sent "
+         "the request again only when its ACK timeout expired."},
+        {"rc-loss-acks", "slow",
+         "Connection #0 was slow: it spent 89 % of its 204.4 ms waiting, because a response was "
+         "lost or late between the capture point and 192.0.2.1, and 192.0.2.1 sent the request "
+         "again only when its ACK timeout expired."},
         {"rc-loss-requests", "slow",
          "Connection #0 was slow: it spent 75 % of its 177.7 ms waiting, mostly because a packet "
          "or its response was lost or late, and 192.0.2.1 sent the request again only when its "

@@ -13,7 +13,9 @@
 /* clang-format off */
 const char script_grammar[] =
     "A drill is a text file. One line is one statement; # begins a comment; indentation is free.\n"
-    "\n"
+    "Notation: { X } is X any number of times; [ X ] is an optional X; X | Y is X or Y; X... is X once or more.\n"
+    "Words in quotes stand in the drill without the quotes. Words in capitals are defined below, or are: ID, a\n"
+    "rule; NAME, a word of your choice; OPT, the name of an option; WORD, its value (see --words).\n"
     "file    = { head } { object } { event }       purpose, rules, role and an event are required\n"
     "head    = \"purpose\" TEXT                      lines that begin with a blank continue it\n"
     "        | \"rules\" ID...                       the rules that the drill tests\n"
@@ -41,8 +43,8 @@ const char script_grammar[] =
     "        | \"counter\" NAME \"is\" N | \"cm-event\" EVENT\n"
     "        | \"gone\"                              the device does not answer any more; only as\n"
     "                                              \"else gone known ID\"\n"
-    "TIME    = \"+\" DURATION [\"~+\" DURATION] | \"*\"  after the previous event: an action at +D; an event\n"
-    "                                              by +D, or from +A to +B for +A~+B; *: at any time\n"
+    "TIME    = \"+\" DURATION [\"~+\" DURATION] | \"*\"  counts from the previous line. +D: an action at D, or an\n"
+    "                                              event until D; +A~+B: an event from A to B; *: any time\n"
     "DURATION= NUMBER UNIT | \"0\" | EXPR\n"
     "UNIT    = \"ns\" | \"us\" | \"ms\" | \"s\" | LET\n"
     "N       = NUMBER | EXPR\n"

@@ -149,9 +149,10 @@ def judge(output, rdma_core):
 def table():
     """Returns the text of pyverbs.md."""
     lines = ["# Skipped tests of rdma-core", "",
-             "`programs.pyverbs` runs the test suite of rdma-core ([pyverbs.py](pyverbs.py)). Each test must pass, or be skipped as in",
-             f"this table. The numbers are those of rdma-core {TABLE_RELEASE}; the test fails if another number is skipped.",
-             "`tests/programs/pyverbs.py --write` makes this file.", ""]
+             "The test `programs.pyverbs` runs the test suite of rdma-core on our software RNIC ([pyverbs.py](pyverbs.py)).",
+             f"The tables list the tests that are skipped, with their number in rdma-core {TABLE_RELEASE}. All others must pass.",
+             "",
+             "`programs.pyverbs` fails if another number of tests is skipped. `tests/programs/pyverbs.py --write` writes this file.", ""]
     for kind, title in ((DEVICE, "Features that the device lacks"), (MACHINE, "Resources that the machine lacks"),
                         (LATER, "Tests of later releases")):
         lines += [f"## {title}", "", "| tests | skipped | what they need |", "|---|---|---|"]

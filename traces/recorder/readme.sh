@@ -34,7 +34,7 @@ readme_write() {
         { printf "| [%s](captures/%s) | %s | `%s` | %s | %s | %s | %s |\n",
             $1, $1, cell($3), cell($5), $4, $6, $2, $7 }' "$here/manifest.tsv")
     table=$table awk '
-        /^<!-- table:/ { print; print ENVIRON["table"]; skip = 1; next }
+        /^<!-- table:/ { print; print ""; print ENVIRON["table"]; print ""; skip = 1; next }
         /^<!-- end/ { skip = 0 }
         !skip' "$here/README.md" >"$here/README.md.new" && mv "$here/README.md.new" "$here/README.md"
 }

@@ -182,10 +182,14 @@ static bool claimed_here(const struct uc_port *on, unsigned space, uint16_t port
     return false;
 }
 
-static bool claimed_elsewhere(const struct uc_port *on, unsigned space, uint16_t port,
-                              const uint8_t *gid)
+static bool claimed_elsewhere(struct uc_port *on, unsigned space, uint16_t port, const uint8_t *gid)
 {
-    return uc_port_service_held(on, space, port, gid) && !claimed_here(on, space, port, gid);
+    char name[UC_SERVICE_NAME];
+    if (!uc_port_service_held(on, space, port, gid) || claimed_here(on, space, port, gid))
+        return false;
+    uc_service_name(name, space, port, gid);
+    uc_port_is_claimed(on, name); /* reports a process that cannot answer */
+    return true;
 }
 
 /* Returns whether another process has claimed the port under another name so that the claims
@@ -222,6 +226,8 @@ static int claim_port_on(struct uc_id *id, struct uc_port *on, uint16_t port)
     if (claim->handle < 0) {
         int error = claim->handle;
         free(claim);
+        if (error == -EADDRINUSE)
+            uc_port_is_claimed(on, name); /* reports a process that cannot answer */
         return error == -EADDRINUSE && claimed_here(on, id->space, port, gid) ? 0 : error;
     }
     claim->port = on;

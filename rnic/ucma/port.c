@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "port/net/route.h"
@@ -27,6 +28,7 @@
 #define QP1_QKEY  0x80010000u /* well-known Q_Key of QP 1 (R171) */
 #define COMM_BITS 20u         /* number of communication id bits below the block number */
 #define AHS       64u
+#define REPORTS   8u
 
 /* Time that a request waits for a listener, ns. On a busy machine, a program that is about to
  * listen may have to wait this long for a CPU. */
@@ -49,6 +51,8 @@ struct uc_port {
         rnic_time made;
     } ah[AHS];
     unsigned ah_next;
+    char reported[REPORTS][UC_SERVICE_NAME]; /* names of processes that cannot answer */
+    unsigned reported_cnt;
     uint8_t buf[RECVS][RECV_LEN];
 };
 
@@ -174,6 +178,28 @@ bool uc_port_service_held(const struct uc_port *port, unsigned space, uint16_t n
     return rnic_registry_held(port->device->iface, name);
 }
 
+/* Stores that a name was reported. Returns false if it was reported before, or if too many were. */
+static bool is_new_report(struct uc_port *port, const char *name)
+{
+    for (unsigned i = 0; i < port->reported_cnt; i++)
+        if (strcmp(port->reported[i], name) == 0)
+            return false;
+    if (port->reported_cnt == REPORTS)
+        return false;
+    snprintf(port->reported[port->reported_cnt++], UC_SERVICE_NAME, "%s", name);
+    return true;
+}
+
+bool uc_port_is_claimed(struct uc_port *port, const char *name)
+{
+    uint32_t uid;
+    enum rnic_live_claimed claimed = rnic_live_claimed(uc_port_live(port), name, &uid);
+    if (claimed == RNIC_NAME_SQUATTED && is_new_report(port, name))
+        verbs_warn("%s: user %u has claimed @rnic/%s/%s, but cannot receive packets of this device",
+                   port->device->iface, (unsigned)uid, port->device->iface, name);
+    return claimed == RNIC_NAME_CLAIMED;
+}
+
 /* Returns whether an id of this process has claimed the port number of this service on `port` at
  * the address `gid`. */
 static bool is_bound_here(const struct uc_port *port, uint64_t service_id, const uint8_t gid[16])
@@ -187,20 +213,23 @@ static bool is_bound_here(const struct uc_port *port, uint64_t service_id, const
     return false;
 }
 
-/* Returns whether any process has claimed the port number of this service at the address `gid`. */
-static bool is_service_held(const struct uc_port *port, uint64_t service_id, const uint8_t gid[16])
+/* Returns whether a process that can answer has claimed the port number of this service at the
+ * address `gid`. */
+static bool is_service_held(struct uc_port *port, uint64_t service_id, const uint8_t gid[16])
 {
-    unsigned space = roce_cm_sid_space(service_id);
-    uint16_t number = roce_cm_sid_port(service_id);
-    return uc_port_service_held(port, space, number, gid) ||
-           uc_port_service_held(port, space, number, NULL);
+    char name[UC_SERVICE_NAME];
+    uc_service_name(name, roce_cm_sid_space(service_id), roce_cm_sid_port(service_id), gid);
+    if (uc_port_is_claimed(port, name))
+        return true;
+    uc_service_name(name, roce_cm_sid_space(service_id), roce_cm_sid_port(service_id), NULL);
+    return uc_port_is_claimed(port, name);
 }
 
 /* Returns whether the process that created a communication id is still running: a running process
  * holds its block of QPNs, whose number is in the communication id. */
-static bool is_comm_id_held(const struct uc_port *port, uint32_t comm_id)
+static bool is_comm_id_held(struct uc_port *port, uint32_t comm_id)
 {
-    return rnic_qpn_alloc_block_held(port->device->iface, comm_id >> COMM_BITS);
+    return uc_port_is_claimed(port, rnic_qpn_alloc_block_name(comm_id >> COMM_BITS).text);
 }
 
 static bool is_served_elsewhere(void *user, uint64_t service_id, const uint8_t gid[16])
@@ -209,10 +238,16 @@ static bool is_served_elsewhere(void *user, uint64_t service_id, const uint8_t g
            is_service_held(user, service_id, gid);
 }
 
+/* Returns whether this process is the one with the name "gsi". If the process with that name cannot
+ * answer, all others answer, so a stranger can get several equal replies. */
+static bool is_gsi_owner(struct uc_port *port)
+{
+    return rnic_live_gsi_owner(uc_port_live(port)) || !uc_port_is_claimed(port, "gsi");
+}
+
 /* Returns whether this process answers a MAD for an unknown service or communication id. It answers
- * if it is bound to the port number of the service without listening. Otherwise only the process
- * with the name "gsi" answers, and only if no running process has the service or the communication
- * id. */
+ * if it is bound to the port number of the service without listening. Otherwise only the owner of
+ * QP 1 answers, and only if no running process has the service or the communication id. */
 static bool answers_unknown(void *user, enum rnic_cm_unknown what, uint64_t number,
                             const uint8_t gid[16])
 {
@@ -220,7 +255,7 @@ static bool answers_unknown(void *user, enum rnic_cm_unknown what, uint64_t numb
     bool service = what == RNIC_CM_UNKNOWN_SERVICE;
     if (service && roce_cm_sid_is_ip(number) && is_bound_here(port, number, gid))
         return true;
-    if (!rnic_live_gsi_owner(uc_port_live(port)))
+    if (!is_gsi_owner(port))
         return false;
     if (service) /* no process can listen for a service id outside the port spaces */
         return !roce_cm_sid_is_ip(number) || !is_service_held(port, number, gid);
@@ -325,7 +360,7 @@ static struct uc_port *open_port(struct ibv_device *device)
         result = ibv_req_notify_cq(port->cq, 0);
     if (result != 0)
         goto fail;
-    rnic_live_gsi_owner(uc_port_live(port)); /* claim the name "gsi", if no process has it */
+    is_gsi_owner(port); /* claim the name "gsi", or report that its process cannot answer */
     port->next = ports;
     ports = port;
     uc_worker_wake(); /* the worker then also polls the new descriptors */

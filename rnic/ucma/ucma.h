@@ -211,6 +211,10 @@ bool uc_port_own_gid(struct uc_port *port, uint8_t gid[16]);
 bool uc_port_service_held(const struct uc_port *port, unsigned space, uint16_t number,
                           const uint8_t *gid);
 
+/* Returns whether a process has claimed a name in the registry and can receive packets of the
+ * device. Reports a process that cannot, once for each name. */
+bool uc_port_is_claimed(struct uc_port *port, const char *name);
+
 /* Functions for the worker thread. uc_port_send() must be called without uc_lock. */
 void uc_port_send(struct uc_port *port, const uint8_t *mad, const struct rnic_cm_addr *addr);
 int uc_port_fd(struct uc_port *port);

@@ -3,6 +3,7 @@
 """Tests that users of one network namespace do not disturb each other: a user sees neither the devices nor the
 recordings of another one, and does not reach its memory. The sockets of a hostile user, whose names are those of
 processes or QPN ranges, delay no other user for long, and rnic-run reports at once if all QPN ranges are claimed.
+Neither do names without a device silence the CM of others.
 
 neighbours.py --bin FOLDER      exit status 77: only root can run processes of several users"""
 import argparse
@@ -18,15 +19,15 @@ import wire
 USERS = (65533, 65534)
 FALSE_NAMES = 200
 BLOCKS = 4094
-# Binds abstract Unix sockets to the names of QPN ranges ("qpnblk") or of processes that never reply ("proc"), and keeps
-# them until its standard input ends.
+# Binds abstract Unix sockets to names, such as those of QPN ranges ("qpnblk/1") or of processes that never reply
+# ("proc/1"), and keeps them until its standard input ends.
 SQUATTER = """
 import socket, sys
 kept = []
-for number in range(1, int(sys.argv[2]) + 1):
-    one = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM if sys.argv[1] == "qpnblk" else socket.SOCK_STREAM)
-    one.bind("\\0rnic/wire0/" + sys.argv[1] + "/%d" % number + sys.argv[3])
-    if sys.argv[1] == "proc":
+for name in sys.argv[1:]:
+    one = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM if name.startswith("proc") else socket.SOCK_DGRAM)
+    one.bind("\\0rnic/wire0/" + name)
+    if name.startswith("proc"):
         one.listen(16)
     kept.append(one)
 print("claimed", flush=True)
@@ -83,8 +84,8 @@ class World:
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=dict(os.environ, COLUMNS="200"))
         return done.stdout, time.monotonic() - begin
 
-    def squat(self, kind, cnt, end=""):
-        squatter = self.start(*as_user(USERS[1], sys.executable, "-c", SQUATTER, kind, str(cnt), end))
+    def squat(self, *names):
+        squatter = self.start(*as_user(USERS[1], sys.executable, "-c", SQUATTER, *names))
         assert squatter.stdout.readline() == "claimed\n", squatter.communicate()
         return squatter
 
@@ -189,7 +190,7 @@ def users_do_not_reach_each_others_memory(world):
 
 
 def false_names_delay_only_briefly(world):
-    squatter = world.squat("proc", FALSE_NAMES, ".\x1b[31m\x07")
+    squatter = world.squat(*(f"proc/{number}.\x1b[31m\x07" for number in range(1, FALSE_NAMES + 1)))
     text, seconds = world.info(USERS[0])
     assert seconds < 1.5, f"another user's names delay rnic-info by {seconds:.1f} s"
     text, seconds = world.info(0)
@@ -199,7 +200,7 @@ def false_names_delay_only_briefly(world):
 
 
 def claimed_names_are_reported_at_once(world):
-    squatter = world.squat("qpnblk", BLOCKS)
+    squatter = world.squat(*(f"qpnblk/{number}" for number in range(1, BLOCKS + 1)))
     begin = time.monotonic()
     done = world.start(os.path.join(world.bin, "rnic-run"), "-i", "wire0", "--", "ibv_devinfo", "-v")
     out = done.communicate()[0]
@@ -210,6 +211,36 @@ def claimed_names_are_reported_at_once(world):
     done = world.start(os.path.join(world.bin, "rnic-run"), "-i", "wire0", "--", "ibv_devinfo")
     out = done.communicate()[0]
     assert done.returncode == 0, out
+
+
+def squatted_names_do_not_silence_a_device(world):
+    """A user without a device has claimed the name of the process that answers for all, and a CM port. The device of
+    another user reports both at once. It rejects a connection request to that port, although neither of the names is
+    free. The port itself belongs to its first user, as on hardware."""
+    def rping(*words):
+        return os.path.join(world.bin, "rnic-run"), "-i", "wire0", "--", "rping", "-a", wire.ADDRESSES[0][0], *words
+
+    report = f"rnic: wire0: user {USERS[1]} has claimed @rnic/wire0/{{}}, but cannot receive packets of this device\n"
+    squatter = world.squat("gsi", "cm/106/7501")
+    server = world.start(*as_user(USERS[0], *rping("-s", "-p", "7500"), raw=True))
+    while not world.space.ready("cm/106/7500"):
+        assert server.poll() is None, server.communicate()
+        time.sleep(0.05)
+    for port in ("7501", "7502"):  # the second belongs to no process
+        begin = time.monotonic()
+        done = subprocess.run(world.other.command(*rping("-c", "-C", "1", "-p", port)), check=False, text=True, timeout=90,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        print(f"port {port}, {time.monotonic() - begin:.2f} s: {done.stdout}")
+        assert done.returncode and "RDMA_CM_EVENT_REJECTED" in done.stdout, done
+    refused = world.start(*as_user(USERS[0], *rping("-s", "-p", "7501"), raw=True))
+    out = refused.communicate(timeout=60)[0]
+    assert refused.returncode and out.count(report.format("cm/106/7501")) == 1, out
+    done = subprocess.run(world.other.command(*rping("-c", "-C", "1", "-p", "7500")), check=False)
+    assert done.returncode == 0, done
+    out = server.communicate(timeout=60)[0]
+    for name in ("gsi", "cm/106/7501"):
+        assert out.count(report.format(name)) == 1, out
+    squatter.communicate("")
 
 
 def main():
@@ -224,7 +255,8 @@ def main():
         world = World(args.bin, folder)
         try:
             for test in (claimed_names_are_reported_at_once, false_names_delay_only_briefly,
-                         users_do_not_see_each_other, users_do_not_reach_each_others_memory):
+                         users_do_not_see_each_other, users_do_not_reach_each_others_memory,
+                         squatted_names_do_not_silence_a_device):
                 test(world)
                 print(test.__name__, flush=True)
         finally:

@@ -176,6 +176,14 @@ uint32_t rnic_live_block(const struct rnic_live *live);
 int rnic_live_claim(struct rnic_live *live, const char *name);
 void rnic_live_release(struct rnic_live *live, int claim);
 
+/* Owner of a name. SQUATTED: a process of another user that cannot receive the packets for which
+ * the name makes it responsible. */
+enum rnic_live_claimed { RNIC_NAME_FREE, RNIC_NAME_CLAIMED, RNIC_NAME_SQUATTED };
+
+/* Returns whether a process has claimed a name, and for RNIC_NAME_SQUATTED stores its user. A name
+ * that was CLAIMED counts as such for one more second while a process has it. Needs no lock. */
+enum rnic_live_claimed rnic_live_claimed(struct rnic_live *live, const char *name, uint32_t *uid);
+
 /* Returns true if this process is the one that answers requests to QP 1 for which no process on the
  * interface is responsible, such as a REQ for an unknown service. Exactly one process
  * answers them. After that process has ended, the next process that calls this function replaces

@@ -110,14 +110,22 @@ struct live_raw {
     atomic_uint_fast64_t dropped; /* frames that the kernel dropped */
 };
 
+#define LIVE_NAMES 8u /* number of remembered names */
+
+/* Name of a process that can answer, see rnic_live_claimed(). */
+struct live_name {
+    char name[64];
+    uint64_t until; /* time when the answer expires, ns */
+};
+
 struct rnic_live {
     pthread_mutex_t lock;         /* protects all members that are neither atomic, constant, nor
                                    * protected by small_lock */
     pthread_cond_t neigh_learned; /* signals a new entry of the neighbour cache */
     atomic_uint waiting;          /* number of threads that wait for the lock */
     int cancel_state; /* cancellation state of the thread that called rnic_live_lock() */
-    /* Protects iface and gsi_fd, which are also read without `lock`. Locked after `lock`, and only
-     * briefly. */
+    /* Protects iface, gsi_fd and `believed`, which are also read without `lock`. Locked after
+     * `lock`, and only briefly. */
     pthread_mutex_t small_lock;
 
     struct rnic_live_attr attr; /* attributes passed to rnic_live_open(); strings are copies */
@@ -145,7 +153,9 @@ struct rnic_live {
     int watch_fd;  /* netlink socket: signals changes of interfaces */
     int answer_fd; /* listening socket for processes that request a description */
     int gsi_fd;    /* claim on the name "gsi" (QP 1); -1: another process has it */
-    int wake_fd;   /* event fd: wakes the poll thread */
+    struct live_name believed[LIVE_NAMES];
+    unsigned believed_next;
+    int wake_fd; /* event fd: wakes the poll thread */
     struct live_group group[RNIC_LIVE_GROUPS];
     struct neigh_cache neigh;
     /* time at which the poll thread asks the kernel again for the state of the interface, ns;

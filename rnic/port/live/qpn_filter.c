@@ -7,7 +7,6 @@
 #include "port/net/group.h"
 #include "port/net/route.h"
 #include "port/shared/process.h"
-#include "port/shared/registry.h"
 #include "port/shm/port_shm.h"
 #include "wire/gid.h"
 
@@ -60,31 +59,6 @@ void rnic_live_qpn_put(struct rnic_live *live, uint32_t qpn)
 uint32_t rnic_live_block(const struct rnic_live *live)
 {
     return live->qpns.block[0].number; /* the first block never changes */
-}
-
-/* ---- other names in the registry ------------------------------------------------------------- */
-
-int rnic_live_claim(struct rnic_live *live, const char *name)
-{
-    return rnic_registry_bind(live->iface.name, name);
-}
-
-void rnic_live_release(struct rnic_live *live, int claim)
-{
-    if (claim >= 0 && !live->fds_closed)
-        close(claim);
-}
-
-bool rnic_live_gsi_owner(struct rnic_live *live)
-{
-    bool owns;
-
-    pthread_mutex_lock(&live->small_lock);
-    if (live->gsi_fd < 0 && live->attached)
-        live->gsi_fd = rnic_registry_bind(live->iface.name, "gsi");
-    owns = live->gsi_fd >= 0;
-    pthread_mutex_unlock(&live->small_lock);
-    return owns;
 }
 
 /* ---- multicast groups ------------------------------------------------------------------------ */

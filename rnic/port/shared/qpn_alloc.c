@@ -8,28 +8,19 @@
 #include <unistd.h>
 #include "port/shared/registry.h"
 
-struct block_name {
-    char text[32];
-};
-
-static struct block_name name_of_block(uint32_t number)
+struct rnic_block_name rnic_qpn_alloc_block_name(uint32_t number)
 {
-    struct block_name name;
+    struct rnic_block_name name;
 
     snprintf(name.text, sizeof(name.text), "qpnblk/%u", number);
     return name;
-}
-
-bool rnic_qpn_alloc_block_held(const char *iface, uint32_t number)
-{
-    return rnic_registry_held(iface, name_of_block(number).text);
 }
 
 static int bind_block(const struct rnic_qpn_alloc *qpns, uint32_t number)
 {
     if (qpns->whole)
         return -1;
-    return rnic_registry_bind(qpns->iface, name_of_block(number).text);
+    return rnic_registry_bind(qpns->iface, rnic_qpn_alloc_block_name(number).text);
 }
 
 static bool has_block(const struct rnic_qpn_alloc *qpns, uint32_t number)

@@ -22,6 +22,10 @@
  */
 #define RNIC_QPNS_REST 1024u
 
+struct rnic_block_name {
+    char text[32];
+};
+
 struct rnic_block {
     uint32_t number;
     int fd;
@@ -56,7 +60,7 @@ void rnic_qpn_alloc_forget(struct rnic_qpn_alloc *qpns);
 uint32_t rnic_qpn_alloc_get(struct rnic_qpn_alloc *qpns, struct rnic_entropy *entropy, bool *grew);
 void rnic_qpn_alloc_put(struct rnic_qpn_alloc *qpns, uint32_t qpn);
 
-/* Returns whether any process has claimed block `number` (see rnic_registry_held()). */
-bool rnic_qpn_alloc_block_held(const char *iface, uint32_t number);
+/* Returns the name in the registry that belongs to block `number`. */
+struct rnic_block_name rnic_qpn_alloc_block_name(uint32_t number);
 
 #endif

@@ -2,6 +2,7 @@
 #include "port/shared/registry.h"
 
 #include <errno.h>
+#include <linux/packet_diag.h>
 #include <linux/sock_diag.h>
 #include <linux/unix_diag.h>
 #include <stddef.h>
@@ -75,6 +76,7 @@ bool rnic_registry_held(const char *iface, const char *name)
 struct name_count {
     struct sockaddr_un prefix;
     size_t prefix_len; /* length of the prefix in prefix.sun_path, bytes */
+    bool whole;        /* count only names that equal the prefix */
     unsigned user_cnt;
     struct {
         uint32_t uid;
@@ -94,7 +96,8 @@ static void count_name(void *user, const struct nlmsghdr *msg)
         return;
     name = rnic_nl_value(attr[UNIX_DIAG_NAME], count->prefix_len);
     uid_at = rnic_nl_value(attr[UNIX_DIAG_UID], sizeof(uid));
-    if (!name || !uid_at || memcmp(name, count->prefix.sun_path, count->prefix_len) != 0)
+    if (!name || !uid_at || memcmp(name, count->prefix.sun_path, count->prefix_len) != 0 ||
+        (count->whole && RTA_PAYLOAD(attr[UNIX_DIAG_NAME]) != count->prefix_len))
         return;
     memcpy(&uid, uid_at, sizeof(uid));
     while (i < count->user_cnt && count->user[i].uid != uid)
@@ -106,12 +109,13 @@ static void count_name(void *user, const struct nlmsghdr *msg)
     count->user[i].cnt++;
 }
 
-unsigned rnic_registry_main_user(const char *iface, const char *prefix, uint32_t *uid)
+/* Finds the user with the most names that begin with `prefix` or, if `whole`, equal it. */
+static unsigned count_names(const char *iface, const char *prefix, bool whole, uint32_t *uid)
 {
     const struct unix_diag_req query = {.sdiag_family = AF_UNIX,
                                         .udiag_states = UINT32_MAX,
                                         .udiag_show = UDIAG_SHOW_NAME | UDIAG_SHOW_UID};
-    struct name_count count = {.user_cnt = 0};
+    struct name_count count = {.whole = whole};
     struct rnic_nl_request request;
     int len = rnic_registry_address(&count.prefix, iface, prefix);
     unsigned most = 0;
@@ -128,4 +132,51 @@ unsigned rnic_registry_main_user(const char *iface, const char *prefix, uint32_t
             *uid = count.user[i].uid;
         }
     return most;
+}
+
+unsigned rnic_registry_main_user(const char *iface, const char *prefix, uint32_t *uid)
+{
+    return count_names(iface, prefix, false, uid);
+}
+
+bool rnic_registry_user(const char *iface, const char *name, uint32_t *uid)
+{
+    return count_names(iface, name, true, uid) > 0;
+}
+
+struct socket_search {
+    uint32_t ifindex;
+    uint32_t uid;
+    bool found;
+};
+
+static void match_packet_socket(void *user, const struct nlmsghdr *msg)
+{
+    struct socket_search *search = user;
+    const struct rtattr *attr[PACKET_DIAG_UID + 1];
+    const void *info_at, *uid_at;
+    struct packet_diag_info info;
+    uint32_t uid;
+
+    if (!rnic_nl_attrs(msg, sizeof(struct packet_diag_msg), attr, PACKET_DIAG_UID))
+        return;
+    info_at = rnic_nl_value(attr[PACKET_DIAG_INFO], sizeof(info));
+    uid_at = rnic_nl_value(attr[PACKET_DIAG_UID], sizeof(uid));
+    if (!info_at || !uid_at)
+        return;
+    memcpy(&info, info_at, sizeof(info));
+    memcpy(&uid, uid_at, sizeof(uid));
+    search->found |= info.pdi_index == search->ifindex && uid == search->uid;
+}
+
+bool rnic_registry_has_device(unsigned ifindex, uint32_t uid)
+{
+    const struct packet_diag_req query = {.sdiag_family = AF_PACKET,
+                                          .pdiag_show = PACKET_SHOW_INFO};
+    struct socket_search search = {.ifindex = ifindex, .uid = uid};
+    struct rnic_nl_request request;
+
+    rnic_nl_begin(&request, SOCK_DIAG_BY_FAMILY, NLM_F_DUMP, &query, sizeof(query));
+    return rnic_nl_ask_protocol(NETLINK_SOCK_DIAG, &request, match_packet_socket, &search) != 0 ||
+           search.found;
 }

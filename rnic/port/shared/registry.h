@@ -39,6 +39,14 @@ bool rnic_registry_held(const char *iface, const char *name);
  * report the users of sockets (before Linux 5.3). */
 unsigned rnic_registry_main_user(const char *iface, const char *prefix, uint32_t *uid);
 
+/* Finds the user that has claimed a name. Returns false if no process has, or if the kernel does
+ * not report the users of sockets. The kernel walks all unix sockets of the network namespace. */
+bool rnic_registry_user(const char *iface, const char *name, uint32_t *uid);
+
+/* Returns whether processes of user `uid` can receive the packets of the interface with this index:
+ * the user has a packet socket there. Returns true if the kernel does not report this. */
+bool rnic_registry_has_device(unsigned ifindex, uint32_t uid);
+
 /* Fills in the abstract address of a name. Returns its length, or -ENAMETOOLONG. */
 int rnic_registry_address(struct sockaddr_un *addr, const char *iface, const char *name);
 

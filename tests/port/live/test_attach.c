@@ -20,6 +20,7 @@
 #include "port/netns.h"
 #include "port/shared/process.h"
 #include "port/shared/qpn_alloc.h"
+#include "port/shared/registry.h"
 #include "port/wrap.h"
 #include "support/port_mem.h"
 #include "support/suite.h"
@@ -516,6 +517,7 @@ static void fork_keeps_apart(void)
 {
     struct rnic_live *live = open_on("lo");
     uint32_t block = rnic_live_block(live);
+    const struct rnic_block_name name = rnic_qpn_alloc_block_name(block);
     pid_t pid = fork();
 
     if (pid == 0) {
@@ -532,11 +534,11 @@ static void fork_keeps_apart(void)
         _exit(fine ? 0 : 1);
     }
     EXPECT_EQ(netns_wait(pid), 0);
-    EXPECT_EQ(rnic_qpn_alloc_block_held("lo", block), true); /* the parent still owns the block */
+    EXPECT_EQ(rnic_registry_held("lo", name.text), true); /* the parent still owns the block */
     rnic_live_lock(live);
     rnic_live_unlock(live);
     rnic_live_close(live);
-    EXPECT_EQ(rnic_qpn_alloc_block_held("lo", block), false);
+    EXPECT_EQ(rnic_registry_held("lo", name.text), false);
 }
 
 static void one_process_owns_qp1(void)

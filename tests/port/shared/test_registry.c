@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Names that processes of one machine share. */
 #include <errno.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "port/netns.h"
 #include "port/shared/registry.h"
 #include "support/suite.h"
+
+#define OTHER_USER 65533u
 
 static void name_has_one_owner_on_an_interface(void)
 {
@@ -104,11 +109,56 @@ static void name_of_a_killed_process_is_free(void)
     close(ready[1]);
 }
 
+/* The users of a name and of a packet socket are found, also if they are not this user. */
+static void user_of_a_name_is_found(void)
+{
+    const unsigned lo = if_nametoindex("lo");
+    uint32_t uid = 0;
+    int ready[2], end[2];
+    char byte = 0;
+    pid_t pid;
+
+    EXPECT_EQ(rnic_registry_user("e0", "gsi", &uid), false);
+    EXPECT_EQ(pipe(ready) == 0 && pipe(end) == 0, true);
+    pid = fork();
+    if (pid == 0) {
+        int fd = -1;
+
+        close(end[1]);
+        if (setresuid(OTHER_USER, OTHER_USER, OTHER_USER) == 0)
+            fd = rnic_registry_bind("e0", "gsi");
+        (void)!write(ready[1], fd >= 0 ? "y" : "n", 1);
+        (void)!read(end[0], &byte, 1);
+        _exit(0);
+    }
+    EXPECT_EQ(read(ready[0], &byte, 1), 1);
+    if (byte == 'y') { /* otherwise this namespace has one user only */
+        EXPECT_EQ(rnic_registry_user("e0", "gsi", &uid), true);
+        EXPECT_EQ(uid, OTHER_USER);
+        EXPECT_EQ(rnic_registry_user("e0", "gs", &uid), false);
+        EXPECT_EQ(rnic_registry_has_device(lo, OTHER_USER), false);
+    }
+    EXPECT_EQ(rnic_registry_has_device(lo, geteuid()), false);
+    int packets = socket(AF_PACKET, SOCK_RAW, 0);
+    const struct sockaddr_ll at = {.sll_family = AF_PACKET, .sll_ifindex = (int)lo};
+
+    EXPECT_EQ(bind(packets, (const struct sockaddr *)&at, sizeof(at)), 0);
+    EXPECT_EQ(rnic_registry_has_device(lo, geteuid()), true);
+    EXPECT_EQ(rnic_registry_has_device(lo, OTHER_USER), false);
+    EXPECT_EQ(rnic_registry_has_device(lo + 1, geteuid()), false);
+    close(packets);
+    close(end[1]);
+    netns_wait(pid);
+    close(ready[0]);
+    close(ready[1]);
+    close(end[0]);
+}
+
 int main(int argc, char **argv)
 {
-    static const struct suite_test tests[] = {TEST(name_has_one_owner_on_an_interface),
-                                              TEST(claimed_name_is_found_without_proc),
-                                              TEST(name_of_a_killed_process_is_free)};
+    static const struct suite_test tests[] = {
+        TEST(name_has_one_owner_on_an_interface), TEST(claimed_name_is_found_without_proc),
+        TEST(name_of_a_killed_process_is_free), TEST(user_of_a_name_is_found)};
 
     if (!netns_enter())
         return NETNS_SKIP;

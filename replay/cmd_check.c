@@ -308,7 +308,7 @@ int cmd_check(int argc, char **argv)
     if (status >= 0)
         return status;
     if (!args.no_sandbox)
-        (void)sandbox_enter(args.monitor.interface || args.monitor.prometheus);
+        (void)sandbox_enter("check", args.monitor.interface || args.monitor.prometheus);
     status = read_captures(argc - optind, argv + optind, &args);
     if (status == 0)
         status = check_run(&args);

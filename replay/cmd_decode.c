@@ -100,7 +100,7 @@ int cmd_decode(int argc, char **argv)
     if (status >= 0)
         return status;
     if (!args.no_sandbox)
-        (void)sandbox_enter(false);
+        (void)sandbox_enter("decode", false);
     for (int i = optind; i < argc; i++)
         if (outfile_is_no_input(args.json_path, argv[i]) != 0)
             return EXIT_UNUSABLE;

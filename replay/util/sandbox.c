@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <string.h>
+#include <unistd.h>
 
 /* System calls that start programs, access other processes, or change the kernel's state. */
 static const int process_calls[] = {
@@ -16,6 +18,8 @@ static const int process_calls[] = {
     SCMP_SYS(vfork),
     SCMP_SYS(kill),
     SCMP_SYS(tkill),
+    SCMP_SYS(rt_sigqueueinfo),
+    SCMP_SYS(rt_tgsigqueueinfo),
     SCMP_SYS(pidfd_open),
     SCMP_SYS(pidfd_getfd),
     SCMP_SYS(pidfd_send_signal),
@@ -83,20 +87,42 @@ static int forbid_processes(scmp_filter_ctx filter)
                                       SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
 }
 
-bool sandbox_enter(bool network)
+/* Forbids signals to and limits of other processes. abort() sends a signal to its own process. */
+static int forbid_others(scmp_filter_ctx filter)
+{
+    const scmp_datum_t self = (scmp_datum_t)getpid();
+    int rc = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(tgkill), 1,
+                              SCMP_A0(SCMP_CMP_NE, self, 0));
+
+    return rc != 0 ? rc
+                   : seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 1,
+                                      SCMP_A0(SCMP_CMP_NE, 0, 0));
+}
+
+/* Returns 0 or a negative errno. */
+static int load_filter(scmp_filter_ctx filter, bool network)
+{
+    int rc = forbid_calls(filter, process_calls, sizeof(process_calls) / sizeof(int));
+
+    if (rc == 0)
+        rc = forbid_processes(filter);
+    if (rc == 0)
+        rc = forbid_others(filter);
+    if (rc == 0 && !network)
+        rc = forbid_calls(filter, network_calls, sizeof(network_calls) / sizeof(int));
+    return rc != 0 ? rc : seccomp_load(filter);
+}
+
+bool sandbox_enter(const char *command, bool network)
 {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-    bool done;
+    int rc = filter ? load_filter(filter, network) : -ENOMEM;
 
-    if (!filter)
-        return false;
-    done = forbid_calls(filter, process_calls, sizeof(process_calls) / sizeof(int)) == 0 &&
-           forbid_processes(filter) == 0 &&
-           (network ||
-            forbid_calls(filter, network_calls, sizeof(network_calls) / sizeof(int)) == 0) &&
-           seccomp_load(filter) == 0;
-    seccomp_release(filter);
-    return done;
+    if (filter)
+        seccomp_release(filter);
+    if (rc != 0)
+        cli_error("%s: warning: no sandbox: %s", command, strerror(-rc));
+    return rc == 0;
 }
 
 void sandbox_library(char *buf, size_t size)
@@ -108,8 +134,9 @@ void sandbox_library(char *buf, size_t size)
 
 #else
 
-bool sandbox_enter(bool network)
+bool sandbox_enter(const char *command, bool network)
 {
+    (void)command;
     (void)network;
     return false;
 }

@@ -6,8 +6,7 @@
  *
  * The filter (libseccomp) applies to all threads and cannot be removed. A forbidden call fails with
  * EPERM. Files stay accessible, because the command opens its captures one after another. Without
- * libseccomp, or in a kernel without seccomp, there is no sandbox; `rocedrill version` prints
- * whether libseccomp is used.
+ * libseccomp there is no sandbox; `rocedrill version` prints whether libseccomp is used.
  */
 #ifndef REPLAY_UTIL_SANDBOX_H
 #define REPLAY_UTIL_SANDBOX_H
@@ -25,8 +24,9 @@
     }
 
 /* Enters the sandbox. If `network` is true, the process may still use sockets. Returns whether the
- * process is now in the sandbox. */
-bool sandbox_enter(bool network);
+ * process is now in the sandbox. If not, prints a warning that begins with `command`, unless this
+ * build has no sandbox. */
+bool sandbox_enter(const char *command, bool network);
 
 /* Writes the version of libseccomp to `buf`, or "none". */
 void sandbox_library(char *buf, size_t size);

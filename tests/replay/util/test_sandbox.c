@@ -8,14 +8,19 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "support/suite.h"
 #include "util/sandbox.h"
 
 #ifdef HAVE_SECCOMP
+
+#include <seccomp.h>
 
 static bool refused(long result)
 {
@@ -56,7 +61,23 @@ static bool cannot_use_sockets(void)
 
 static bool cannot_touch_processes(void)
 {
-    return refused(kill(getppid(), 0)) && refused(ptrace(PTRACE_ATTACH, getppid(), NULL, NULL));
+    const pid_t other = getppid();
+    siginfo_t info = {.si_code = SI_QUEUE};
+    struct rlimit limit;
+
+    return refused(kill(other, 0)) && refused(ptrace(PTRACE_ATTACH, other, NULL, NULL)) &&
+           refused(syscall(SYS_tgkill, other, other, 0)) &&
+           refused(syscall(SYS_rt_sigqueueinfo, other, SIGUSR1, &info)) &&
+           refused(syscall(SYS_prlimit64, other, RLIMIT_CPU, NULL, &limit));
+}
+
+static bool can_end_itself(void)
+{
+    struct rlimit limit;
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+
+    return getrlimit(RLIMIT_CPU, &limit) == 0 && sigaction(SIGUSR1, &ignore, NULL) == 0 &&
+           raise(SIGUSR1) == 0;
 }
 
 static void *set_flag(void *flag)
@@ -113,7 +134,7 @@ static bool in_sandbox(bool (*holds)(void), bool network)
     pid_t pid = fork();
 
     if (pid == 0)
-        _exit(sandbox_enter(network) && holds() ? 0 : 1);
+        _exit(sandbox_enter("test", network) && holds() ? 0 : 1);
     return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
            WEXITSTATUS(status) == 0;
 }
@@ -132,6 +153,7 @@ static void needed_calls_work(void)
 {
     CU_ASSERT(in_sandbox(can_start_threads, false));
     CU_ASSERT(in_sandbox(can_use_files_and_memory, false));
+    CU_ASSERT(in_sandbox(can_end_itself, false));
 }
 
 static void network_option_keeps_sockets_only(void)
@@ -205,9 +227,55 @@ static void check_and_decode_enter_it(void)
     CU_ASSERT(!enters_sandbox("decode", "--no-sandbox"));
 }
 
+/* Forbids the calls that load a filter, as some containers do. */
+static bool forbid_filters(void)
+{
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+
+    return filter && seccomp_rule_add(filter, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(seccomp), 0) == 0 &&
+           seccomp_rule_add(filter, SCMP_ACT_ERRNO(EACCES), SCMP_SYS(prctl), 1,
+                            SCMP_A0(SCMP_CMP_EQ, PR_SET_SECCOMP, 0)) == 0 &&
+           seccomp_load(filter) == 0;
+}
+
+static void expect_warning(const char *command)
+{
+    char text[512], wanted[64];
+    size_t len = 0;
+    int out[2], status;
+    ssize_t n;
+    pid_t pid;
+
+    CU_ASSERT_FATAL(pipe(out) == 0);
+    pid = fork();
+    if (pid == 0) {
+        dup2(out[1], STDERR_FILENO);
+        if (forbid_filters())
+            execl(ROCEDRILL_PROGRAM, "rocedrill", command, "/dev/null", (char *)NULL);
+        _exit(127);
+    }
+    close(out[1]);
+    while ((n = read(out[0], text + len, sizeof(text) - 1 - len)) > 0)
+        len += (size_t)n;
+    text[len] = '\0';
+    close(out[0]);
+    waitpid(pid, &status, 0);
+    snprintf(wanted, sizeof(wanted), "rocedrill: %s: warning: no sandbox: ", command);
+    if (strncmp(text, wanted, strlen(wanted)) != 0)
+        suite_fail(__FILE__, __LINE__, "\"%s\" instead of \"%s\"", text, wanted);
+    else
+        CU_ASSERT(true);
+}
+
+static void filter_that_cannot_be_loaded_is_reported(void)
+{
+    expect_warning("check");
+    expect_warning("decode");
+}
+
 SUITE("replay.sandbox", TEST(forbidden_calls_fail), TEST(needed_calls_work),
       TEST(network_option_keeps_sockets_only), TEST(calls_work_outside),
-      TEST(check_and_decode_enter_it))
+      TEST(check_and_decode_enter_it), TEST(filter_that_cannot_be_loaded_is_reported))
 
 #else
 
@@ -216,7 +284,7 @@ static void there_is_no_sandbox(void)
 {
     char name[48];
 
-    CU_ASSERT(!sandbox_enter(false));
+    CU_ASSERT(!sandbox_enter("test", false));
     sandbox_library(name, sizeof(name));
     CU_ASSERT_STRING_EQUAL(name, "none");
 }

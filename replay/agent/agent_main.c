@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -31,6 +32,7 @@
 #define AGENT_TCP_PORT "18516"
 #define UNIX           "unix:" /* prefix of a unix socket's path in --listen */
 #define SECONDS        60u     /* default of --timeout */
+#define CPU_SECONDS    3600u   /* limit of the CPU time of a session, s */
 
 static const char usage[] =
     "usage: rocedrill agent [OPTIONS]\n"
@@ -66,6 +68,18 @@ static int complain(const char *what, const char *why)
 /* ---- running a session -------------------------------------------------------------------------
  */
 
+/* Limits the CPU time of this process. A stricter limit, which the agent was started with, stays.
+ */
+static void limit_cpu(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_CPU, &limit) == 0 && limit.rlim_cur > CPU_SECONDS) {
+        limit.rlim_cur = CPU_SECONDS;
+        setrlimit(RLIMIT_CPU, &limit);
+    }
+}
+
 /* Serves a session in a child process, which ends with the session. The kernel then frees all
  * memory and RDMA objects of the session, and a crash of the child does not end the agent. Returns
  * 0, or an exit status after an error. */
@@ -83,13 +97,14 @@ static int run_session(const struct agent_session *session, int peer, int listen
         if (getppid() != self)
             _exit(2);
         close(listener);
+        limit_cpu();
         agent_session_serve(session, peer, &dev);
         exit(0);
     }
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     if (WIFSIGNALED(status))
-        fprintf(stderr, "rocedrill-agent: a session ended by signal %d\n", WTERMSIG(status));
+        fprintf(stderr, "rocedrill-agent: a session ended: %s\n", strsignal(WTERMSIG(status)));
     return 0;
 }
 

@@ -167,8 +167,6 @@ static inline bool event_is_syndrome(const struct inferred_setup *setup, uint32_
 
     if (!setup->event[event].response || (p->opcode & 0x1F) != ROCE_OP_RC_ACK)
         return false;
-    if (p->syndrome >> 5 == ROCE_SYNDROME_ACK >> 5) /* nearly all: spare the call */
-        return kind == ROCE_SYN_ACK;
     return roce_syndrome_kind(p->syndrome) == kind;
 }
 

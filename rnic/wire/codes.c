@@ -268,17 +268,6 @@ uint8_t roce_credit_code(uint32_t free_wqes)
     return code;
 }
 
-enum roce_syndrome_kind roce_syndrome_kind(uint8_t syndrome)
-{
-    switch (syndrome >> 5) {
-    case ROCE_SYNDROME_ACK >> 5: return ROCE_SYN_ACK;
-    case ROCE_SYNDROME_RNR >> 5: return ROCE_SYN_RNR;
-    case ROCE_SYNDROME_NAK >> 5:
-        return roce_syndrome_code(syndrome) < CNT(nak_names) ? ROCE_SYN_NAK : ROCE_SYN_RESERVED;
-    default: return ROCE_SYN_RESERVED;
-    }
-}
-
 /* Writes a time in the unit `unit_name`, with up to three decimals and without trailing zeros:
  * "0.64 ms", "8.59 s". */
 static void time_text(const char *before, uint64_t ns, uint64_t unit, const char *unit_name,

@@ -50,12 +50,22 @@ enum roce_nak {
     ROCE_NAK_INVALID_RD_REQ = 4, /* syndrome 0x64, reliable datagram only */
 };
 
-enum roce_syndrome_kind roce_syndrome_kind(uint8_t syndrome);
-
 /* Returns the low 5 bits of a syndrome: credit, timer or NAK code. */
 static inline uint8_t roce_syndrome_code(uint8_t syndrome)
 {
     return syndrome & 0x1F;
+}
+
+static inline enum roce_syndrome_kind roce_syndrome_kind(uint8_t syndrome)
+{
+    switch (syndrome >> 5) {
+    case ROCE_SYNDROME_ACK >> 5: return ROCE_SYN_ACK;
+    case ROCE_SYNDROME_RNR >> 5: return ROCE_SYN_RNR;
+    case ROCE_SYNDROME_NAK >> 5:
+        return roce_syndrome_code(syndrome) <= ROCE_NAK_INVALID_RD_REQ ? ROCE_SYN_NAK
+                                                                       : ROCE_SYN_RESERVED;
+    default: return ROCE_SYN_RESERVED;
+    }
 }
 
 /* Writes the meaning of a syndrome to `buf`, such as "ACK, 12 credits" or "RNR NAK, 0.64 ms".

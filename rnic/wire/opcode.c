@@ -30,7 +30,7 @@
  * them. The compiler's warning about overridden rows is therefore off here. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Woverride-init"
-static const struct roce_opcode rows[256] = {
+const struct roce_opcode roce_opcodes[256] = {
     REST64(0) REST64(64) REST64(128) REST64(192)
 #define OP(v, s, NAME, k, p, pay, h1, h2, h3, h4, text)                                            \
     [v] = {.value = (v),                                                                           \
@@ -50,11 +50,6 @@ static const struct roce_opcode rows[256] = {
 };
 #pragma GCC diagnostic pop
 /* clang-format on */
-
-const struct roce_opcode *roce_opcode(uint8_t value)
-{
-    return &rows[value];
-}
 
 const char *roce_svc_name(enum roce_svc svc)
 {

@@ -86,8 +86,15 @@ enum {
 #include "wire/opcodes.def"
 };
 
-/* Returns the static description of an opcode value; never NULL. */
-const struct roce_opcode *roce_opcode(uint8_t value);
+/* Descriptions of all opcode values. Other code calls roce_opcode(). */
+extern const struct roce_opcode roce_opcodes[256];
+
+/* Returns the static description of an opcode value; never NULL. Inline, because a packet needs
+ * this in many places. */
+static inline const struct roce_opcode *roce_opcode(uint8_t value)
+{
+    return &roce_opcodes[value];
+}
 
 /* Returns the opcode of service `svc` that has the low 5 bits of `rc_opcode`, an opcode of RC. If
  * the service has no such opcode, the result is a reserved opcode. */

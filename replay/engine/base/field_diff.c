@@ -6,6 +6,14 @@
 #include <string.h>
 #include "wire/codes.h"
 
+void field_diffs_copy(struct field_diffs *to, const struct field_diffs *from)
+{
+    memcpy(to->at, from->at, from->cnt * sizeof(from->at[0]));
+    to->cnt = from->cnt;
+    to->payload = from->payload;
+    to->payload_off = from->payload_off;
+}
+
 /* Adds a difference without values, which the caller then sets. Returns NULL if *d is full. */
 static struct field_diff *append_diff(struct field_diffs *d, const char *field,
                                       enum field_form form)

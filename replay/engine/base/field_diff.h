@@ -36,6 +36,18 @@ struct field_diffs {
     uint32_t payload_off; /* offset of the first differing payload byte */
 };
 
+/* Removes all differences. Leaves `at` unset: *d has 2.5 KB, and nearly all comparisons find no
+ * difference. */
+static inline void field_diffs_clear(struct field_diffs *d)
+{
+    d->cnt = 0;
+    d->payload = false;
+    d->payload_off = 0;
+}
+
+/* Copies the differences of *from to *to. */
+void field_diffs_copy(struct field_diffs *to, const struct field_diffs *from);
+
 /* Sets *d to all differences between two responses. `read_first_msn` is
  * inferred_setup.read_first_msn. */
 void field_diff_compare(const struct trace_packet *p, const struct tx_response *ours,

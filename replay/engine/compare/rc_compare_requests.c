@@ -201,9 +201,7 @@ static void compare_request(const struct request_cmp *cmp, uint32_t event,
     const struct trace_packet *p = event_packet(cmp->setup, event);
     const struct roce_opcode *op = roce_opcode(p->opcode);
 
-    d->cnt = 0;
-    d->payload = false;
-    d->payload_off = 0;
+    field_diffs_clear(d);
     field_diff_add_opcode(d, p->opcode, ours->opcode);
     field_diff_add_num(d, "bth.psn", FIELD_NUMBER, p->psn, ours->psn);
     field_diff_add_num(d, "bth.dest_qp", FIELD_HEX, cmp->setup->trace->flow[p->flow].dest_qp,
@@ -438,7 +436,7 @@ static int compare_request_event(struct request_cmp *cmp, uint32_t event)
     if (at->rel < cmp->setup->first)
         return 0;
     if (p->malformed) {
-        memset(&d, 0, sizeof(d));
+        field_diffs_clear(&d);
         field_diff_add_form(&d, p);
         res->compared++;
         return report_or_excuse(cmp, event, &d, "no conformant requester sends this packet", NULL);
@@ -477,7 +475,7 @@ static int compare_request_event(struct request_cmp *cmp, uint32_t event)
     }
     res->compared++;
     if (!ours) {
-        memset(&d, 0, sizeof(d));
+        field_diffs_clear(&d);
         field_diff_add(&d, "request", roce_opcode(p->opcode)->name, "none");
         return report_request_diff(cmp, event, &d, "our RNIC does not send this request");
     }
@@ -514,9 +512,10 @@ static int compare_completions(struct request_cmp *cmp, uint32_t event)
     const struct requester_run *a = cmp->run;
     struct expected_wc *expected = &cmp->expect;
     bool was_over = expected->over;
-    struct field_diffs d = {.cnt = 0};
+    struct field_diffs d;
     char e[96], o[96];
 
+    field_diffs_clear(&d);
     if (a->outcome[event] == RESP_LOST)
         cmp->res->lost++;
     if (a->outcome[event] != RESP_ACCEPTED || was_over)

@@ -130,11 +130,13 @@ static void allow_other_rnr_timer(struct response_cmp *cmp, uint32_t event,
 static int compare_exact(struct response_cmp *cmp, uint32_t event)
 {
     const struct trace_packet *p = event_packet(&cmp->dir->setup, event);
-    struct field_diffs d = {.cnt = 0}, other;
-    struct tx_response *ours = rc_match_to_request(cmp, event, &d);
-    struct tx_response *used = rc_match_continued(cmp, event);
+    struct field_diffs d, other;
+    struct tx_response *ours, *used;
     char writer[96] = "";
 
+    field_diffs_clear(&d);
+    ours = rc_match_to_request(cmp, event, &d);
+    used = rc_match_continued(cmp, event);
     if (used) {
         d.cnt = 0;
         return classify_diff(cmp, event, used, &d, "");
@@ -266,11 +268,14 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
 {
     const struct pkt_event *at = &cmp->dir->setup.event[event];
     const struct trace_packet *p = event_packet(&cmp->dir->setup, event);
-    struct field_diffs d = {.cnt = 0};
-    struct tx_response *ours = rc_match_at(cmp, event, true, false, &d);
-    bool exact = ours != NULL;
+    struct tx_response *ours;
+    struct field_diffs d;
     uint32_t msn = 0;
+    bool exact;
 
+    field_diffs_clear(&d);
+    ours = rc_match_at(cmp, event, true, false, &d);
+    exact = ours != NULL;
     if (at->rel >= response_cmp_epsn(cmp)) {
         ours = rc_match_at(cmp, event, false, false, &d);
         if (!ours || d.cnt == 0)

@@ -63,7 +63,7 @@ struct tx_response *rc_match_at(const struct response_cmp *cmp, uint32_t event, 
         rc_match_fields(cmp, p, a, &d);
         if (!best || d.cnt < out->cnt) {
             best = a;
-            *out = d;
+            field_diffs_copy(out, &d);
         }
     }
     return best;
@@ -82,7 +82,7 @@ struct tx_response *rc_match_recent(const struct response_cmp *cmp, uint32_t eve
         rc_match_fields(cmp, p, a, &d);
         if (!best || d.cnt < out->cnt || (d.cnt == out->cnt && best->matched && !a->matched)) {
             best = a;
-            *out = d;
+            field_diffs_copy(out, &d);
         }
     }
     return best;

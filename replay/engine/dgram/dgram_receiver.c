@@ -268,7 +268,7 @@ static int compare_arrival(struct dgram_receivers *rx, const struct arrival *a, 
     struct dgram_stream *s = &rx->streams->stream[a->stream];
     struct dgram_receiver *r = &rx->receiver[a->stream];
     struct rx_result want = {.outcome = RX_DROPPED, .why_dropped = "the packet has a wrong ICRC"};
-    struct field_diffs d = {.cnt = 0};
+    struct field_diffs d;
     uint8_t frame[ROCE_FRAME_MAX];
     const struct roce_pkt *pkt = a->parsed;
     char text[96] = "none";
@@ -276,6 +276,7 @@ static int compare_arrival(struct dgram_receivers *rx, const struct arrival *a, 
     struct guard guard;
     size_t cnt;
 
+    field_diffs_clear(&d);
     if (!a->damaged)
         reset_buffer(r, s, pkt);
     guard_set(&guard, r, pkt);

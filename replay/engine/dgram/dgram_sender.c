@@ -198,8 +198,9 @@ static void compare_packet(const struct trace_packet *p, const struct roce_pkt *
 static int compare_sent(struct dgram_sender *t, const struct dgram_message *m, size_t *at,
                         const struct roce_pkt *ours)
 {
-    struct field_diffs d = {.cnt = 0};
+    struct field_diffs d;
 
+    field_diffs_clear(&d);
     while (*at < m->to && (dgram_message_packet(&t->source, *at)->dropped ||
                            dgram_message_is_wire_duplicate(&t->source, *at) ||
                            roce_psn_diff(roce_psn_of(dgram_message_packet(&t->source, *at)->psn),
@@ -251,9 +252,10 @@ static int judge_sent(const struct taking *k, uint32_t compared, int status)
 {
     struct dgram_sender *t = k->t;
     struct dgram_stream *s = t->stream;
-    struct field_diffs d = {.cnt = 0};
+    struct field_diffs d;
     uint32_t want = 0;
 
+    field_diffs_clear(&d);
     for (size_t i = k->m->from; i < k->m->to; i++)
         want += !dgram_message_packet(&t->source, i)->dropped &&
                 !dgram_message_is_wire_duplicate(&t->source, i);

@@ -255,19 +255,24 @@ const char *trace_form_defect(const struct roce_pkt *pkt)
                                                ROCE_DEFECT_ALIGN, ROCE_DEFECT_PAYLOAD,
                                                ROCE_DEFECT_TVER};
 
-    for (size_t i = 0; i < sizeof(defects) / sizeof(defects[0]); i++)
+    for (size_t i = 0; pkt->defects && i < sizeof(defects) / sizeof(defects[0]); i++)
         if (roce_pkt_defect(pkt, defects[i]))
             return roce_defect_info(defects[i])->text;
     return NULL;
 }
 
-static int add_packet(struct trace *trace, const struct captured_frame *frame, struct error *error)
+/* Adds a frame to the trace if it is a RoCE packet. *pkt has the previous frame. Returns 0, or -1
+ * and an error. */
+static int add_packet(struct trace *trace, const struct captured_frame *frame, struct roce_pkt *pkt,
+                      struct error *error)
 {
-    struct roce_pkt pkt;
     struct trace_packet *p;
     struct trace_flow *flow;
     uint32_t flow_idx;
-    int rc = roce_tunnel_parse(&pkt, frame->link, frame->data, frame->cap_len, frame->wire_len);
+    int rc =
+        roce_pkt_parse_fast(pkt, frame->link, frame->data, frame->cap_len, frame->wire_len)
+            ? 0
+            : roce_tunnel_parse(pkt, frame->link, frame->data, frame->cap_len, frame->wire_len);
 
     if (rc != 0) {
         trace->malformed += rc != ROCE_ERR_NOT_ROCE;
@@ -278,7 +283,7 @@ static int add_packet(struct trace *trace, const struct captured_frame *frame, s
         return error_set(
             error, "%s: frame %u: more RoCE traffic than the limit of replay (%u packets, %u MiB)",
             trace->name, frame->number, TRACE_PACKETS_MAX, (unsigned)(TRACE_BYTES_MAX >> 20));
-    flow_idx = flow_of(trace, &pkt);
+    flow_idx = flow_of(trace, pkt);
     if (trace->flows.cnt > TRACE_FLOWS_MAX)
         return error_set(error, "%s: frame %u: more flows than the limit of replay (%u)",
                          trace->name, frame->number, TRACE_FLOWS_MAX);
@@ -289,43 +294,43 @@ static int add_packet(struct trace *trace, const struct captured_frame *frame, s
         return error_set(error, "%s: frame %u: no memory", trace->name, frame->number);
     p = &trace->pkt[trace->cnt];
     *p = (struct trace_packet){
-        .cap_len = pkt.cap_len,
-        .wire_len = pkt.wire_len,
+        .cap_len = pkt->cap_len,
+        .wire_len = pkt->wire_len,
         .time = frame->time,
         .frame = frame->number,
         .flow = flow_idx,
-        .overlay = pkt.overlay,
-        .psn = pkt.bth.psn,
-        .msn = pkt.aeth.msn,
-        .payload_len = pkt.payload_len,
-        .payload_off = pkt.payload_off,
-        .pkey = pkt.bth.pkey,
-        .ip_id = pkt.ip4.id,
-        .opcode = pkt.bth.opcode,
-        .syndrome = pkt.aeth.syndrome,
-        .icrc = (uint8_t)roce_pkt_icrc_check(&pkt, NULL),
-        .link = (uint8_t)pkt.link,
-        .ackreq = pkt.bth.ackreq,
-        .se = pkt.bth.se,
-        .cut = pkt.payload_cap_len < pkt.payload_len || pkt.cap_len < pkt.wire_len,
+        .overlay = pkt->overlay,
+        .psn = pkt->bth.psn,
+        .msn = pkt->aeth.msn,
+        .payload_len = pkt->payload_len,
+        .payload_off = pkt->payload_off,
+        .pkey = pkt->bth.pkey,
+        .ip_id = pkt->ip4.id,
+        .opcode = pkt->bth.opcode,
+        .syndrome = pkt->aeth.syndrome,
+        .icrc = (uint8_t)roce_pkt_icrc_check(pkt, NULL),
+        .link = (uint8_t)pkt->link,
+        .ackreq = pkt->bth.ackreq,
+        .se = pkt->bth.se,
+        .cut = pkt->payload_cap_len < pkt->payload_len || pkt->cap_len < pkt->wire_len,
     };
-    if (p->cut && !zero_fill(trace, p, &pkt))
+    if (p->cut && !zero_fill(trace, p, pkt))
         return error_set(error, "%s: frame %u: no memory", trace->name, frame->number);
     if (!p->data)
-        p->data = trace->mapped ? pkt.frame : keep_frame(trace, pkt.frame, pkt.cap_len);
+        p->data = trace->mapped ? pkt->frame : keep_frame(trace, pkt->frame, pkt->cap_len);
     if (!p->data)
         return error_set(error, "%s: frame %u: no memory", trace->name, frame->number);
-    if (roce_pkt_defect(&pkt, ROCE_DEFECT_IP_CHECKSUM_0) && !fill_checksum(trace, p, &pkt))
+    if (roce_pkt_defect(pkt, ROCE_DEFECT_IP_CHECKSUM_0) && !fill_checksum(trace, p, pkt))
         return error_set(error, "%s: frame %u: no memory", trace->name, frame->number);
-    p->dropped = p->icrc == ROCE_ICRC_BAD || roce_pkt_dropped(&pkt);
+    p->dropped = p->icrc == ROCE_ICRC_BAD || roce_pkt_dropped(pkt);
     if (p->zero_filled) {
         trace->cut_payloads++;
         if (trace->cut_len < frame->record_cap_len)
             trace->cut_len = frame->record_cap_len;
     }
-    p->malformed = p->icrc == ROCE_ICRC_GOOD && !p->zero_filled && trace_form_defect(&pkt);
-    if (pkt.link == ROCE_LINK_ETHERNET)
-        note_macs(trace, flow, pkt.frame);
+    p->malformed = p->icrc == ROCE_ICRC_GOOD && !p->zero_filled && trace_form_defect(pkt);
+    if (pkt->link == ROCE_LINK_ETHERNET)
+        note_macs(trace, flow, pkt->frame);
     /* Capture times may step back, but virtual time cannot. */
     if (trace->cnt > 0 && p->time < p[-1].time)
         p->time = p[-1].time;
@@ -458,8 +463,10 @@ int trace_read_narrowed(struct trace *trace, const char *path, const struct narr
 {
     struct capture_reader *reader;
     struct captured_frame frame;
+    struct roce_pkt pkt;
     int rc;
 
+    memset(&pkt, 0, sizeof(pkt));
     memset(trace, 0, sizeof(*trace));
     keymap_init(&trace->flows, sizeof(struct flow_key));
     keymap_init(&trace->hosts, sizeof(struct hosts_key));
@@ -472,7 +479,7 @@ int trace_read_narrowed(struct trace *trace, const char *path, const struct narr
     rc = trace->name ? 0 : error_set(error, "%s: no memory", path);
     while (rc == 0 && (rc = reader_next(reader, &frame, error)) == 1) {
         trace->frames++;
-        rc = reader_takes(reader, &frame) ? add_packet(trace, &frame, error) : 0;
+        rc = reader_takes(reader, &frame) ? add_packet(trace, &frame, &pkt, error) : 0;
     }
     reader_close(reader);
     if (rc == 0 && (fix_all_icrcs(trace) != 0 || unify_macs(trace) != 0))
@@ -581,6 +588,20 @@ void trace_parse_headers(const struct trace_packet *p, struct roce_pkt *out)
     roce_pkt_parse_headers(out, p->data + p->payload_off - op->len);
     out->payload = p->payload_len ? trace_payload(p) : NULL;
     out->payload_len = p->payload_len;
+}
+
+uint32_t trace_dest_qp(const struct trace_packet *p)
+{
+    const struct roce_opcode *op = roce_opcode(p->opcode);
+    struct roce_bth bth;
+    struct roce_pkt pkt;
+
+    if (p->payload_off < op->len || p->payload_off > p->cap_len) {
+        trace_parse(p, &pkt);
+        return pkt.bth.dest_qp;
+    }
+    roce_bth_parse(p->data + p->payload_off - op->len, &bth);
+    return bth.dest_qp;
 }
 
 struct roce_reth trace_reth(const struct trace_packet *p)

@@ -138,6 +138,9 @@ void trace_parse_next(const struct trace_packet *packet, struct roce_pkt *out);
  * other members of *out, sets only the payload. */
 void trace_parse_headers(const struct trace_packet *packet, struct roce_pkt *out);
 
+/* Returns the destination QPN of a packet. Reads only the BTH. */
+uint32_t trace_dest_qp(const struct trace_packet *packet);
+
 /* Returns the RETH of a packet; all members are 0 if the packet has no RETH, or if the capture
  * lacks it. Reads only this header, which takes a fraction of the time of trace_parse(). */
 struct roce_reth trace_reth(const struct trace_packet *packet);

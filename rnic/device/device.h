@@ -76,6 +76,7 @@ struct rnic {
     uint64_t steered; /* number of frames passed to rnic_steer_input() */
 
     struct roce_header_template cnp_env; /* envelope of the CNP that is being sent */
+    struct roce_pkt rx;                  /* packet that is being received */
     struct roce_pkt tx;    /* packet that is being sent; only the headers that its opcode requires
                             * are valid */
     uint8_t scratch[4096]; /* buffer for a gathered payload, as large as the largest path MTU */

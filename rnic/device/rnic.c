@@ -118,11 +118,14 @@ static bool gid_is_mine(const struct rnic *rnic, enum roce_encap encap, const ui
     return false;
 }
 
-/* Parses a frame. Returns false and counts the frame if it is not a valid packet (R016, R028,
- * R029). The ICRC is checked later. */
-static bool form_valid(struct rnic *rnic, struct roce_pkt *pkt, const uint8_t *frame, size_t len)
+/* Parses a frame into rnic->rx. Returns false and counts the frame if it is not a valid packet
+ * (R016, R028, R029). The ICRC is checked later. */
+static bool form_valid(struct rnic *rnic, const uint8_t *frame, size_t len)
 {
-    int error = roce_pkt_parse(pkt, ROCE_LINK_ETHERNET, frame, len, len);
+    struct roce_pkt *pkt = &rnic->rx;
+    int error = roce_pkt_parse_fast(pkt, ROCE_LINK_ETHERNET, frame, len, len)
+                    ? 0
+                    : roce_pkt_parse(pkt, ROCE_LINK_ETHERNET, frame, len, len);
 
     rnic->counters.rx_packets++;
     rnic->counters.rx_bytes += len;
@@ -238,28 +241,25 @@ static void input_packet(struct rnic *rnic, const struct roce_pkt *pkt, struct r
 
 void rnic_input(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_time now)
 {
-    struct roce_pkt pkt;
-
+    const struct roce_pkt *pkt = &rnic->rx;
     struct rnic_qp *qp;
 
     now = rnic_clock(rnic, now);
-    if (!form_valid(rnic, &pkt, frame, len))
+    if (!form_valid(rnic, frame, len))
         return;
     /* Prefetch the QP now: the fetch proceeds while the CRC is computed. */
-    qp = fetch_qp(rnic, &pkt);
-    if (roce_pkt_icrc_check(&pkt, NULL) == ROCE_ICRC_GOOD || RNIC_FAULT(ICRC_ANY))
-        input_packet(rnic, &pkt, qp, now); /* the ICRC is checked first (R023) */
+    qp = fetch_qp(rnic, pkt);
+    if (roce_pkt_icrc_check(pkt, NULL) == ROCE_ICRC_GOOD || RNIC_FAULT(ICRC_ANY))
+        input_packet(rnic, pkt, qp, now); /* the ICRC is checked first (R023) */
     else
         rnic->counters.rx_icrc_encapsulated++;
 }
 
 void rnic_input_without_icrc(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_time now)
 {
-    struct roce_pkt pkt;
-
     now = rnic_clock(rnic, now);
-    if (form_valid(rnic, &pkt, frame, len))
-        input_packet(rnic, &pkt, fetch_qp(rnic, &pkt), now);
+    if (form_valid(rnic, frame, len))
+        input_packet(rnic, &rnic->rx, fetch_qp(rnic, &rnic->rx), now);
 }
 
 /* ---- sending a frame ------------------------------------------------------------------------- */

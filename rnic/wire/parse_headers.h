@@ -7,7 +7,8 @@
 #include "wire/pkt.h"
 
 /* Parses only the BTH at `bth` and the headers of its opcode, which takes a fraction of the time of
- * roce_pkt_parse(). All of these headers must be readable. Sets all other members of *pkt to
+ * roce_pkt_parse(). All of these headers must be readable. Of the
+ * other members of *pkt, sets only op, present, defects, and all other transport headers, to
  * zero. */
 void roce_pkt_parse_headers(struct roce_pkt *pkt, const uint8_t *bth);
 

@@ -160,10 +160,7 @@ void field_diff_compare(const struct trace_packet *p, const struct tx_response *
     bool aeth = roce_opcode_has(op, ROCE_HDR_AETH) && roce_opcode_has(our, ROCE_HDR_AETH);
     struct roce_pkt pkt;
 
-    trace_parse_headers(p, &pkt);
-    d->cnt = 0;
-    d->payload = false;
-    d->payload_off = 0;
+    field_diffs_clear(d);
     field_diff_add_opcode(d, p->opcode, ours->opcode);
     field_diff_add_num(d, "bth.psn", FIELD_NUMBER, p->psn, ours->psn);
     if (aeth && !same_syndrome(p->syndrome, ours->syndrome))
@@ -172,11 +169,15 @@ void field_diff_compare(const struct trace_packet *p, const struct tx_response *
                      ? !read_first_msn_fits(style, p->msn, ours->msn)
                      : p->msn != ours->msn))
         field_diff_add_num(d, "aeth.msn", FIELD_NUMBER, p->msn, ours->msn);
-    if (roce_pkt_has(&pkt, ROCE_HDR_ATOMICACKETH) && our->kind == ROCE_KIND_ATOMIC_ACK)
-        field_diff_add_num(d, "atomicacketh.orig", FIELD_HEX, pkt.atomicacketh.orig, ours->orig);
+    if (roce_opcode_has(op, ROCE_HDR_ATOMICACKETH) && our->kind == ROCE_KIND_ATOMIC_ACK) {
+        trace_parse_headers(p, &pkt);
+        if (roce_pkt_has(&pkt, ROCE_HDR_ATOMICACKETH))
+            field_diff_add_num(d, "atomicacketh.orig", FIELD_HEX, pkt.atomicacketh.orig,
+                               ours->orig);
+    }
     compare_payload(d, p, ours);
-    field_diff_add_num(d, "bth.dest_qp", FIELD_HEX, pkt.bth.dest_qp, ours->dest_qp);
-    field_diff_add_num(d, "bth.pkey", FIELD_HEX, pkt.bth.pkey, ours->pkey);
-    field_diff_add_num(d, "bth.se", FIELD_NUMBER, pkt.bth.se, ours->se);
-    field_diff_add_num(d, "bth.ackreq", FIELD_NUMBER, pkt.bth.ackreq, ours->ackreq);
+    field_diff_add_num(d, "bth.dest_qp", FIELD_HEX, trace_dest_qp(p), ours->dest_qp);
+    field_diff_add_num(d, "bth.pkey", FIELD_HEX, p->pkey, ours->pkey);
+    field_diff_add_num(d, "bth.se", FIELD_NUMBER, p->se, ours->se);
+    field_diff_add_num(d, "bth.ackreq", FIELD_NUMBER, p->ackreq, ours->ackreq);
 }

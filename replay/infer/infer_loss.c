@@ -139,10 +139,15 @@ static bool executed_behind(const struct inferred_setup *s, uint32_t nak, uint32
     return false;
 }
 
-uint32_t infer_loss_race_limit(const struct inferred_setup *s, uint32_t event)
+uint32_t infer_loss_race_limit(const struct inferred_setup *s, uint32_t event, uint32_t earlier)
 {
     uint64_t time = event_time(s, event);
     uint32_t limit = event;
+
+    /* The times of events never decrease. */
+    if (earlier > event && earlier - event <= REORDER_MAX_PACKETS &&
+        event_time(s, earlier) - time <= REORDER_MAX_NS)
+        limit = earlier;
 
     while (limit + 1 < s->event_cnt && limit - event < REORDER_MAX_PACKETS &&
            event_time(s, limit + 1) - time <= REORDER_MAX_NS)

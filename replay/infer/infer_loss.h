@@ -28,8 +28,9 @@ bool infer_loss(struct inferred_setup *setup);
 bool infer_loss_raced(const struct inferred_setup *s, const struct request_pkt *e, uint32_t event);
 
 /* Returns the last event whose request may have been on its way to the responder when the responder
- * sent response `event`. */
-uint32_t infer_loss_race_limit(const struct inferred_setup *s, uint32_t event);
+ * sent response `event`. `earlier` is the result for an earlier event, or 0: the search begins
+ * there. */
+uint32_t infer_loss_race_limit(const struct inferred_setup *s, uint32_t event, uint32_t earlier);
 
 /* Returns whether a response after event `from` shows that request `rel` was executed before the
  * requester retransmitted it at event `to`. If `before` is set, the response must precede `to`.

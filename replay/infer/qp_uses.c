@@ -33,6 +33,9 @@
 #define PER_PACKET UINT64_C(16)
 #define EFFORT_MIN (UINT64_C(1) << 18)
 
+/* Number of connections that are found without a search of all connections; a power of 2. */
+#define RECENT_CONNS 64u
+
 /* Packets of one connection. */
 struct conn_packets {
     uint32_t conn_index;
@@ -304,18 +307,23 @@ static void search_conn(struct search *s, struct qp_uses *uses)
 static bool list_packets(struct conn_packets **conn, size_t *cap, struct keymap *conns,
                          const struct trace *trace, const struct roce_flow_owner *owner)
 {
+    uint32_t recent[RECENT_CONNS] = {0}; /* latest connection with this hash of its number */
+
     for (uint32_t i = 0; i < trace->cnt; i++) {
         const struct trace_packet *p = &trace->pkt[i];
-        uint32_t cnt = conns->cnt, at;
+        uint32_t cnt = conns->cnt, at = recent[owner[i].conn_index % RECENT_CONNS];
 
         if (p->dropped || p->cut || owner[i].conn_index == ROCE_NO_CONN ||
             !trace_acknowledged(trace->flow[p->flow].svc))
             continue;
-        if (!VEC_GROW(*conn, cnt, *cap) ||
-            (at = keymap_add(conns, &owner[i].conn_index)) == KEYMAP_NONE)
-            return false;
-        if (at == cnt)
-            (*conn)[at] = (struct conn_packets){.conn_index = owner[i].conn_index};
+        if (at >= cnt || (*conn)[at].conn_index != owner[i].conn_index) {
+            if (!VEC_GROW(*conn, cnt, *cap) ||
+                (at = keymap_add(conns, &owner[i].conn_index)) == KEYMAP_NONE)
+                return false;
+            if (at == cnt)
+                (*conn)[at] = (struct conn_packets){.conn_index = owner[i].conn_index};
+            recent[owner[i].conn_index % RECENT_CONNS] = at;
+        }
         if (!VEC_GROW((*conn)[at].pkt, (*conn)[at].cnt, (*conn)[at].cap))
             return false;
         (*conn)[at].pkt[(*conn)[at].cnt++] = i;

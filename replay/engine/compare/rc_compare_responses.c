@@ -20,6 +20,9 @@
  * longer if the requester retransmits between the two. */
 #define TRAIN_NS 1000000u
 
+/* Number of the latest advances that are examined before a binary search. */
+#define LATEST 4u
+
 /* Maximum number of packets before and after an RNR NAK that are searched for another RNR NAK. */
 #define RNR_NEAR 1024u
 
@@ -214,6 +217,11 @@ static const struct epsn_advance *progress_past(const struct response_cmp *cmp, 
 {
     size_t low = 0, high = cmp->advances;
 
+    /* It is usually one of the latest advances. */
+    for (unsigned i = 0; i < LATEST && high > 0 && cmp->dir->advance[high - 1].epsn > rel; i++)
+        high--;
+    if (high > 0 && cmp->dir->advance[high - 1].epsn <= rel)
+        low = high;
     while (low < high) {
         size_t mid = low + (high - low) / 2;
 
@@ -352,7 +360,7 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
 static void update_progress(struct response_cmp *cmp, uint32_t event)
 {
     const struct rc_direction *dir = cmp->dir;
-    uint32_t limit = infer_loss_race_limit(&dir->setup, event);
+    uint32_t limit = infer_loss_race_limit(&dir->setup, event, cmp->scanned ? cmp->scanned - 1 : 0);
 
     while (cmp->responses_out < dir->response_cnt &&
            dir->response[cmp->responses_out].event <= limit) {

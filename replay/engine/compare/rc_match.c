@@ -5,6 +5,9 @@
 #include "engine/reasons/rc_response_case.h"
 #include "wire/codes.h"
 
+/* Number of the latest responses that are examined before a binary search. */
+#define LATEST 4u
+
 void rc_match_fields(const struct response_cmp *cmp, const struct trace_packet *p,
                      const struct tx_response *ours, struct field_diffs *d)
 {
@@ -25,8 +28,15 @@ int rc_match_order(const void *a, const void *b)
 static size_t first_from(const struct response_cmp *cmp, int64_t rel, size_t idx)
 {
     const struct response_by_psn key = {.rel = rel, .idx = (uint32_t)idx};
-    size_t low = 0, high = cmp->dir->response_cnt;
+    size_t low = 0, high = cmp->dir->response_cnt, at = idx;
 
+    /* It is usually one of the latest responses. */
+    if (at == high || (at < high && rc_match_order(&cmp->by_psn[at], &key) >= 0)) {
+        for (unsigned i = 0; i < LATEST && at > 0; i++, at--)
+            if (rc_match_order(&cmp->by_psn[at - 1], &key) < 0)
+                return at;
+        high = at;
+    }
     while (low < high) {
         size_t mid = low + (high - low) / 2;
 

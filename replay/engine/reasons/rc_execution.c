@@ -96,7 +96,7 @@ static void note_copy(struct execution *x, const struct request_pkt *e)
 static void note_requests(struct execution *x, uint32_t event)
 {
     const struct inferred_setup *s = x->s;
-    uint32_t limit = infer_loss_race_limit(s, event);
+    uint32_t limit = infer_loss_race_limit(s, event, 0);
 
     for (; x->scanned <= limit; x->scanned++) {
         const struct pkt_event *at = &s->event[x->scanned];

@@ -429,10 +429,13 @@ static int find_numbered(struct trace *trace)
         count_step(&hosts[trace->flow[trace->pkt[i].flow].hosts], &trace->pkt[i]);
     for (uint32_t f = 0; f < trace->flows.cnt; f++) {
         struct trace_flow *flow = &trace->flow[f];
+        const struct id_steps *all = &hosts[flow->hosts];
+        bool vary = all->up || all->down || all->other;
         struct id_steps own = {.prev = NULL};
 
-        flow->numbered = are_increasing(&hosts[flow->hosts]);
-        for (size_t i = 0; !flow->numbered && i < flow->cnt; i++)
+        flow->numbered = are_increasing(all);
+        /* If all packets of the host have one identification, so have those of this flow. */
+        for (size_t i = 0; vary && !flow->numbered && i < flow->cnt; i++)
             count_step(&own, &trace->pkt[flow->pkt[i]]);
         flow->numbered |= are_increasing(&own);
     }

@@ -2,7 +2,9 @@
 """Cases of tests/soak: hostile and spoilt captures, drills and requests of the agent through the commands and the
 plugin, under limits. RECORDINGS=FOLDER adds the captures in a folder. With programs of the preset asan, a report of a
 sanitizer is a failure, too; tshark and attacked programs then need PRELOAD=FILE, the sanitizer's runtime."""
+import functools
 import glob
+import itertools
 import os
 import random
 import re
@@ -24,6 +26,7 @@ MEMORY = 2 << 30  # limit of the address space of a command, bytes
 CPU = 60  # s
 BROKEN = "Cannot allocate memory|CRASHED|AddressSanitizer|LeakSanitizer|runtime error:"
 PACKETS = 6000
+FEW = 300  # packets of each shape in the first turn
 FRAMES = 400  # maximum number of frames of a recorded capture that are used
 PREFIX = 42  # bytes before the BTH of a frame over Ethernet and IPv4
 
@@ -85,14 +88,18 @@ def judge(world, name, capture):
     return problem and f"{name}: {problem}"
 
 
-def shaped(world, name):
-    """Tests the shapes in turn, each time with another size."""
+def shaped(world, function, together=False):
+    """Tests all shapes with few packets in the first turn, then one in each turn with another size. `function` tests one
+    capture, and returns a description of its error or None. `together`: the first turn has all shapes in one capture."""
     names = list(shapes.SHAPES)
-    kind = names[world.turn % len(names)]
-    capture = world.path("shape.pcap")
-    cnt = shapes.write(capture, shapes.SHAPES[kind](world.rng.randrange(PACKETS // 20, PACKETS)))
-    problem = judge(world, name, capture)
-    return cnt, problem and f"shape {kind}: {problem}"
+    cnt, problem, capture = 0, None, world.path("shape.pcap")
+    size = world.rng.randrange(FEW, PACKETS) if world.turn else FEW
+    for kinds in [[names[(world.turn - 1) % len(names)]]] if world.turn else [names] if together else [[one] for one in names]:
+        cnt += shapes.write(capture, itertools.chain.from_iterable(shapes.SHAPES[kind](size) for kind in kinds))
+        problem = function(capture)
+        if problem:
+            return cnt, f"shape {', '.join(kinds)}: {problem}"
+    return cnt, None
 
 
 def sealed(frame):
@@ -218,23 +225,24 @@ def spoilt_requests(world):
     return 1, problem and f"spoilt {name}: {problem}"
 
 
-def in_tshark(world, spoil):
-    if spoil:
-        cnt, source, capture = spoilt_capture(world)
-    else:
-        names = list(shapes.SHAPES)
-        source, capture = names[world.turn % len(names)], world.path("shape.pcap")
-        cnt = shapes.write(capture, shapes.SHAPES[source](world.rng.randrange(100, PACKETS // 4)))
+def in_tshark(world, capture, dissects=True):
+    """Reads a capture with the plugin. Returns a description of its error, or None. `dissects`: the plugin must find RoCE."""
     with Tshark(world.plugins, world.preload) as shark:
         done = bounded.run(shark.command(["-2", "-V", "-z", "roce,conn", "-z", "roce,oper", "-z", "roce,rules", "-r",
                                           shark.file(capture)]), 20 * CPU, cpu=2 * CPU,
                            memory=0 if world.preload else 2 * MEMORY)
-    if "RDMA over Converged" not in done.out and not spoil:
-        return cnt, f"{source}: the plugin did not dissect: {done}"
+    if dissects and "RDMA over Converged" not in done.out:
+        return f"the plugin did not dissect: {done}"
     # If the capture file ends inside a frame, tshark shows all complete frames and ends with status 2.
     if done.status not in (0, 2) or re.search(f"Dissector bug, protocol RoCE|{BROKEN}", done.out):
-        return cnt, f"{source}: {done}"
-    return cnt, None
+        return str(done)
+    return None
+
+
+def spoilt_in_tshark(world):
+    cnt, source, capture = spoilt_capture(world)
+    problem = in_tshark(world, capture, dissects=False)
+    return cnt, problem and f"spoilt {os.path.basename(source)}: {problem}"
 
 
 def cases(bin_dir, folder, seed):
@@ -248,13 +256,13 @@ def cases(bin_dir, folder, seed):
         return play
     found = {}
     for name in COMMANDS:
-        found[f"hostile shapes, {name}"] = case(shaped, name)
+        found[f"hostile shapes, {name}"] = case(shaped, functools.partial(judge, world, name))
         found[f"spoilt captures, {name}"] = case(spoilt, name)
     found["spoilt drills"] = case(spoilt_drill)
     found["spoilt reports, merge"] = case(spoilt_reports)
     if os.path.exists(world.fuzz_agent):
         found["spoilt requests, agent"] = case(spoilt_requests)
     if os.path.isdir(world.plugins):
-        found["hostile shapes, plugin"] = case(in_tshark, False)
-        found["spoilt captures, plugin"] = case(in_tshark, True)
+        found["hostile shapes, plugin"] = case(shaped, functools.partial(in_tshark, world), True)
+        found["spoilt captures, plugin"] = case(spoilt_in_tshark)
     return found

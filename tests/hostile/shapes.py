@@ -265,6 +265,17 @@ def random_read_responses(cnt, reads=4000):
 
 
 @shape
+def rests(cnt, reads=7000):
+    """The window is full of READs. Then the requester jumps ahead with a WRITE First, each after a rest of 2 s."""
+    yield from joined()
+    for number in range(reads):
+        yield request(108 + 2 * number, READ, reth(0x1000, 7, 300), ident=number)
+    for number in range(cnt):
+        yield 2.0
+        yield request(30000 + number, WRITE_FIRST, reth(0x1000, 7, 512) + bytes(256), ident=number)
+
+
+@shape
 def reads_out_of_order(cnt):
     """READ requests that skip one PSN each, so that none of them is in order."""
     yield from joined()
@@ -424,12 +435,16 @@ def addresses_of_one_network(cnt):
 
 
 def write(path, frames, step=1):
-    """Writes a pcap whose frames are `step` microseconds apart. Returns their number."""
-    cnt = 0
+    """Writes a pcap whose frames are `step` microseconds apart. A number among the frames is a rest in seconds. Returns
+    the number of frames."""
+    cnt = rest = 0
     with open(path, "wb", buffering=1 << 20) as out:
         out.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, 1))
         for frame in frames:
-            usec = cnt * step
+            if isinstance(frame, float):
+                rest += int(frame * 1000000)
+                continue
+            usec = cnt * step + rest
             out.write(struct.pack("<IIII", 1700000000 + usec // 1000000, usec % 1000000, len(frame), len(frame)) + frame)
             cnt += 1
     return cnt

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "wire/keyed_hash.h"
+
 #define STAT_TABLES_MAX 16
 /* Group for tables without a menu entry of Wireshark. The plugin adds a submenu for them. */
 #define STAT_GROUP_NONE REGISTER_STAT_GROUP_GENERIC
@@ -32,6 +34,29 @@ static struct roce_stat_table *find_stat_table(const stat_tap_table *table)
 
 /* ---- rows of a table ---------------------------------------------------------------------------
  */
+
+/* Returns the keyed hash of a row's key, in parts of five words. Many keys contain fields of the
+ * capture, and g_bytes_hash() would let an attacker choose keys with equal hashes. */
+static guint hash_key(gconstpointer key)
+{
+    static struct roce_hash_secret secret;
+    GBytes *bytes;
+    gsize len;
+
+    memcpy(&bytes, &key, sizeof(bytes)); /* g_bytes_get_data() accepts no pointer to const */
+    const guint8 *p = (const guint8 *)g_bytes_get_data(bytes, &len);
+    uint64_t word[ROCE_HASH_WORDS] = {len};
+
+    if (secret.word[0] == 0)
+        roce_hash_secret_init(&secret, (uint64_t)g_random_int() << 32 | g_random_int());
+    for (gsize part; len > 0; len -= part, p += part) {
+        part = MIN(len, sizeof(word) - sizeof(word[0]));
+        memset(word + 1, 0, sizeof(word) - sizeof(word[0]));
+        memcpy(word + 1, p, part);
+        word[0] += roce_keyed_hash(&secret, word, ROCE_HASH_WORDS);
+    }
+    return (guint)word[0];
+}
 
 static void free_row(void *p)
 {
@@ -248,7 +273,7 @@ static void on_window_init(stat_tap_table_ui *ui)
         stat->retired = NULL;
     }
     if (!stat->rows)
-        stat->rows = g_hash_table_new(g_bytes_hash, g_bytes_equal);
+        stat->rows = g_hash_table_new(hash_key, g_bytes_equal);
     if (!stat->touched)
         stat->touched = g_ptr_array_new();
     if (!stat->table) {

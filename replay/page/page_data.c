@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "page/page_conn.h"
+#include "util/keymap.h"
 #include "wire/codes.h"
 
 /* ---- writing numbers ---------------------------------------------------------------------------
@@ -86,64 +87,46 @@ static int64_t time_since(uint64_t time, uint64_t base)
 /* ---- packet runs -------------------------------------------------------------------------------
  */
 
-/* Returns whether two runs have the same style. A style is the set of the members compared here.
- * Many runs share one style. The data contains each style once, and a run refers to it by its
- * index. */
-static bool style_equals(const struct packet_run *a, const struct packet_run *b)
-{
-    return a->side == b->side && a->class == b->class && a->kind == b->kind &&
-           a->cause == b->cause && a->marks == b->marks && a->sport == b->sport &&
-           a->syndrome == b->syndrome;
-}
+#define STYLE_LEN 8u /* members of a run that style_index() compares, bytes */
 
+/* The distinct styles of the runs. Many runs share one style. The data contains each style once,
+ * and a run refers to it by its index. */
 struct styles {
     const struct packet_run **of; /* first run of each style */
-    uint32_t cnt;
-    uint32_t *slot; /* hash table of the index plus 1 of each style; 0: free */
-    uint32_t mask;  /* number of slots minus 1 */
+    struct keymap index;
+    bool failed; /* out of memory */
 };
 
 /* Makes room for the styles of `cnt` runs. Returns 0, or -1 if out of memory. */
 static int begin_styles(struct styles *styles, uint32_t cnt)
 {
-    uint32_t slots = 16;
-
-    while (slots < 2 * cnt)
-        slots *= 2;
-    *styles = (struct styles){.of = calloc(cnt, sizeof(const struct packet_run *)),
-                              .slot = calloc(slots, sizeof(*styles->slot)),
-                              .mask = slots - 1};
-    return styles->of && styles->slot ? 0 : -1;
+    *styles = (struct styles){.of = calloc(cnt, sizeof(const struct packet_run *))};
+    keymap_init(&styles->index, STYLE_LEN);
+    return styles->of ? 0 : -1;
 }
 
 static void free_styles(struct styles *styles)
 {
     free(styles->of);
-    free(styles->slot);
-}
-
-static uint32_t style_hash(const struct packet_run *run)
-{
-    uint32_t hash = run->sport;
-
-    hash = hash * 31 + run->class;
-    hash = hash * 31 + run->kind;
-    hash = hash * 31 + run->side;
-    hash = hash * 31 + run->marks;
-    hash = hash * 31 + run->cause;
-    return (hash * 31 + run->syndrome) * UINT32_C(2654435761) >> 8;
+    keymap_free(&styles->index);
 }
 
 static uint32_t style_index(struct styles *styles, const struct packet_run *run)
 {
-    uint32_t at = style_hash(run) & styles->mask;
+    const uint8_t style[STYLE_LEN] = {(uint8_t)(run->sport >> 8),
+                                      (uint8_t)run->sport,
+                                      run->side,
+                                      run->class,
+                                      run->kind,
+                                      run->cause,
+                                      run->marks,
+                                      run->syndrome};
+    uint32_t cnt = styles->index.cnt, index = keymap_add(&styles->index, style);
 
-    for (; styles->slot[at]; at = (at + 1) & styles->mask)
-        if (style_equals(styles->of[styles->slot[at] - 1], run))
-            return styles->slot[at] - 1;
-    styles->of[styles->cnt] = run;
-    styles->slot[at] = ++styles->cnt;
-    return styles->cnt - 1;
+    if (index == cnt)
+        styles->of[index] = run;
+    styles->failed |= index == KEYMAP_NONE;
+    return index;
 }
 
 static void write_styles(FILE *out, const struct styles *styles)
@@ -151,7 +134,7 @@ static void write_styles(FILE *out, const struct styles *styles)
     char buf[96];
 
     fprintf(out, "\"styles\":[");
-    for (uint32_t i = 0; i < styles->cnt; i++) {
+    for (uint32_t i = 0; i < styles->index.cnt; i++) {
         const struct packet_run *run = styles->of[i];
 
         fprintf(out, "%s[%u,\"%s\",\"%s\",\"%s\",%u,%u,", i ? "," : "", run->side,
@@ -261,6 +244,7 @@ static int write_runs(FILE *out, const struct packet_runs *runs, uint64_t base)
 {
     struct styles styles;
     struct numbers numbers;
+    int rc;
 
     if (begin_styles(&styles, runs->cnt) != 0) {
         free_styles(&styles);
@@ -289,9 +273,10 @@ static int write_runs(FILE *out, const struct packet_runs *runs, uint64_t base)
         fputs("],", out);
     }
     write_styles(out, &styles);
+    rc = styles.failed ? -1 : 0;
     free_styles(&styles);
     fputc('}', out);
-    return 0;
+    return rc;
 }
 
 /* ---- data of messages --------------------------------------------------------------------------

@@ -178,7 +178,7 @@ static bool recognise_peers(struct connections *connections, const struct finder
 
             if (p->dropped)
                 continue;
-            trace_parse_headers(p, &pkt);
+            trace_parse(p, &pkt);
             connections->rxe[i] = !pkt.bth.migreq;
         }
     }

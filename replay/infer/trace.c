@@ -80,12 +80,13 @@ static void packet_addresses(const struct roce_pkt *pkt, uint8_t src[16], uint8_
     }
 }
 
-/* Returns whether a flow has this key. */
-static bool is_flow(const struct trace_flow *flow, const struct flow_key *key)
+/* Returns whether a packet belongs to a flow. */
+static bool is_of_flow(const struct trace_flow *flow, const struct roce_pkt *pkt,
+                       const uint8_t src[16], const uint8_t dst[16])
 {
-    return flow->dest_qp == key->dest_qp && flow->svc == key->svc &&
-           flow->encap == key->hosts.encap && memcmp(flow->src, key->hosts.src, 16) == 0 &&
-           memcmp(flow->dst, key->hosts.dst, 16) == 0;
+    return flow->dest_qp == pkt->bth.dest_qp && flow->svc == pkt->op->svc &&
+           flow->encap == pkt->encap && memcmp(flow->src, src, 16) == 0 &&
+           memcmp(flow->dst, dst, 16) == 0;
 }
 
 /* Returns the flow of a packet, and creates the flow for its first packet. Returns KEYMAP_NONE if
@@ -99,9 +100,9 @@ static uint32_t flow_of(struct trace *trace, const struct roce_pkt *pkt)
     uint32_t flow;
 
     packet_addresses(pkt, src, dst);
-    key = flow_key(src, dst, pkt->encap, pkt->bth.dest_qp, pkt->op->svc);
-    if (*recent < cnt && is_flow(&trace->flow[*recent], &key))
+    if (*recent < cnt && is_of_flow(&trace->flow[*recent], pkt, src, dst))
         return *recent;
+    key = flow_key(src, dst, pkt->encap, pkt->bth.dest_qp, pkt->op->svc);
     if (!VEC_GROW(trace->flow, cnt, trace->flow_cap))
         return KEYMAP_NONE;
     flow = keymap_add(&trace->flows, &key);

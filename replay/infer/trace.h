@@ -134,8 +134,8 @@ void trace_parse(const struct trace_packet *packet, struct roce_pkt *out);
  * already zero are not cleared again. */
 void trace_parse_next(const struct trace_packet *packet, struct roce_pkt *out);
 
-/* Parses the BTH and the headers after it again, in a fraction of the time of trace_parse(). Of the
- * other members of *out, sets only the payload. */
+/* Parses the headers after the BTH again, in a fraction of the time of trace_parse(). Of the other
+ * members of *out, sets only op, present, defects and the payload. */
 void trace_parse_headers(const struct trace_packet *packet, struct roce_pkt *out);
 
 /* Returns the destination QPN of a packet. Reads only the BTH. */

@@ -69,7 +69,19 @@ static void set_payload_and_icrc(struct roce_pkt *pkt, size_t payload_off)
 static void parse_ext_headers(struct roce_pkt *pkt)
 {
     const struct roce_opcode *op = pkt->op;
+    const uint8_t *first = pkt->frame + AT_BTH + ROCE_BTH_LEN;
 
+    /* Most packets with such headers are ACKs and WRITEs or READs of one packet. */
+    if (op->hdrs == ROCE_HDR_BIT(ROCE_HDR_AETH)) {
+        pkt->off[ROCE_HDR_AETH] = AT_BTH + ROCE_BTH_LEN;
+        roce_aeth_parse(first, &pkt->aeth);
+        return;
+    }
+    if (op->hdrs == ROCE_HDR_BIT(ROCE_HDR_RETH)) {
+        pkt->off[ROCE_HDR_RETH] = AT_BTH + ROCE_BTH_LEN;
+        roce_reth_parse(first, &pkt->reth);
+        return;
+    }
     for (unsigned i = 0; i < op->hdr_cnt; i++) {
         enum roce_hdr hdr = op->hdr[i];
         size_t off = AT_BTH + (size_t)op->hdr_off[i];

@@ -6,10 +6,9 @@
 
 #include "wire/pkt.h"
 
-/* Parses only the BTH at `bth` and the headers of its opcode, which takes a fraction of the time of
- * roce_pkt_parse(). All of these headers must be readable. Of the
- * other members of *pkt, sets only op, present, defects, and all other transport headers, to
- * zero. */
+/* Parses only the headers that follow the BTH at `bth`, which takes a fraction of the time of
+ * roce_pkt_parse(). All of these headers must be readable. Sets the other headers of requests and
+ * responses to zero. Of the other members of *pkt, sets only op, present and defects. */
 void roce_pkt_parse_headers(struct roce_pkt *pkt, const uint8_t *bth);
 
 #endif

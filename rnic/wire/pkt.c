@@ -220,9 +220,8 @@ void roce_pkt_parse_headers(struct roce_pkt *pkt, const uint8_t *bth)
     const struct roce_opcode *op = roce_opcode(bth[0]);
 
     pkt->op = op;
-    pkt->present = ROCE_HDR_BIT(ROCE_HDR_BTH) | op->hdrs;
+    pkt->present = op->hdrs;
     pkt->defects = 0;
-    roce_bth_parse(bth, &pkt->bth);
     memset(&pkt->aeth, 0, sizeof(pkt->aeth));
     memset(&pkt->reth, 0, sizeof(pkt->reth));
     memset(&pkt->rdeth, 0, offsetof(struct roce_pkt, vcrc) - offsetof(struct roce_pkt, rdeth));

@@ -62,7 +62,7 @@ static int make_data(struct posted_wr *out, const struct work_requests *w,
         memcpy(out->data + off, trace_payload(p), p->payload_len);
         off += p->payload_len;
     }
-    if (!work_request_fetches(wr))
+    if (!work_request_fetches(wr) && off < mr.len)
         memset(out->data + off, 0, mr.len - off);
     mr.addr = out->data;
     mr.iova = (uintptr_t)out->data;

@@ -266,9 +266,11 @@ static int take_completions(struct requester_dev *dev)
 {
     struct requester_run *a = dev->run;
     struct rnic_wc wc[32];
-    size_t cnt;
+    const size_t max = sizeof(wc) / sizeof(wc[0]);
+    size_t cnt = max;
 
-    while ((cnt = rnic_cq_poll(dev->cq, wc, sizeof(wc) / sizeof(wc[0]))) > 0) {
+    while (cnt == max) {
+        cnt = rnic_cq_poll(dev->cq, wc, max);
         for (size_t i = 0; i < cnt; i++) {
             const struct work_request *wr = &a->wrs.wr[wc[i].wr_id];
             struct posted_wr *posted = &dev->posted[wc[i].wr_id];

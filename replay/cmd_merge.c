@@ -299,7 +299,7 @@ static int find_lines(struct check_merge *m, FILE *file, const char *path, struc
         if (!has_status(object) || position >= m->cnt || m->at[position].part) {
             rc = error_set(error,
                            position < m->cnt && m->at[position].part
-                               ? "%s: another report has capture %zu too"
+                               ? "%s: capture %zu is also in another report"
                                : "%s: the entry of capture %zu is incomplete",
                            path, position + 1);
             json_decref(object);
@@ -463,7 +463,7 @@ static int restore_job(struct job *jobs, struct capture_item *items, size_t cnt,
     struct job *job = &jobs[at < cnt ? at : 0];
 
     if (at < cnt && job->item)
-        return error_set(error, "%s: another report has capture %zu too", path, at + 1);
+        return error_set(error, "%s: capture %zu is also in another report", path, at + 1);
     if (at >= cnt || !text_of(merge, "text") || !text_of(capture, "file") ||
         outcome_of(capture, "outcome") == OUTCOME_CNT ||
         outcome_of(capture, "expected") == OUTCOME_CNT)

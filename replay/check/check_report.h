@@ -13,7 +13,7 @@
 #include "check/conn_summary.h"
 #include "check/event_history.h"
 
-#define CHECK_REJECTIONS 8
+#define CHECK_REJECTIONS 8 /* maximum number of stored REJs */
 
 /* A REJ of the connection manager. */
 struct check_rejection {

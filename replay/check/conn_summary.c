@@ -302,8 +302,8 @@ void check_conn_reason(struct strbuf *t, const struct roce_conn_summary *sum)
         strbuf_addf(t, "the program of ");
         add_end(t, mine);
         strbuf_addf(t,
-                    " was killed or crashed: the device of its peer sent the DREQ in frame %u "
-                    "in its place",
+                    " was killed or crashed: the peer's software RNIC detected this and sent the "
+                    "DREQ in frame %u",
                     sum->facts.end_frame);
         return;
     case ROCE_END_REJECTED:

@@ -16,7 +16,7 @@ struct check_latency {
     uint64_t cnt, min_ns, p50_ns, p90_ns, p99_ns, max_ns;
 };
 
-#define CHECK_PROGRAM_LEN 64u
+#define CHECK_PROGRAM_LEN 64u /* size of the name of a program, bytes */
 
 struct check_conn {
     /* Summary of the connection. Its pointers point to `latency`, `rtt` and `region` below, or are

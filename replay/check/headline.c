@@ -69,7 +69,7 @@ static const char *end_text(enum roce_end end)
         return "the sender retransmitted, and no answer came until the capture ended";
     case ROCE_END_GONE:
         return "the program of one side was killed or crashed, and the device of the other side "
-               "sent the DREQ in its place";
+               "sent the DREQ instead";
     default: return "a request makes no progress";
     }
 }

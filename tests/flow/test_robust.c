@@ -73,7 +73,8 @@ static void expect_no_error(const struct flowgen *g, const struct judge_spoil *s
     char why[80];
 
     judge(g, NULL, spoil, &v);
-    snprintf(why, sizeof(why), "%s (%u per mille missing, snap %u, head %u)", what,
+    snprintf(why, sizeof(why),
+             "%s (%u per mille of the packets missing, snaplen %u, first %u packets missing)", what,
              spoil->drop_permille, spoil->snap_min, spoil->head);
     if (judge_errors(&v, why))
         suite_fail(__FILE__, __LINE__, "%s: ERROR findings, although the devices conform", why);

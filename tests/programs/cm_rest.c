@@ -106,8 +106,8 @@ static bool rests(const char *what)
     struct has after = look();
     long runs = after.runs - before.runs - 1; /* without the wakeup of the thread that measures */
     ticks = tms.tms_utime + tms.tms_stime - ticks;
-    printf("%s: %d threads ran %ld times in %d s, %ld ticks\n", what, after.threads, runs, seconds,
-           ticks);
+    printf("%s: %d threads had %ld context switches in %d s and used %ld clock ticks of CPU time\n",
+           what, after.threads, runs, seconds, ticks);
     return runs <= A_RUN * seconds;
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Kills the server of an rdma_cm connection under rnic-run -w. The device of the client sends the DREQ in its place. The
+"""Kills the server of an rdma_cm connection under rnic-run -w. The device of the client sends the DREQ instead. The
 recording has a comment at this DREQ, and rocedrill check reports that the server was killed.
 
 gone.py --bin FOLDER"""
@@ -15,7 +15,7 @@ SCRIPT = """rping -s -C 1000000 -a 127.0.0.1 >server 2>&1 & server=$!
     until grep -q 'cm/106/7174' /proc/net/unix; do sleep 0.05; done
     rping -c -C 1000000 -a 127.0.0.1 >client 2>&1 & client=$!
     sleep 1; kill -9 $server; wait $client; true"""
-COMMENT = "the program of the sender was killed or crashed: the device of the receiver sent this DREQ in its place"
+COMMENT = "the program of the sender was killed or crashed: the device of the receiver sent this DREQ instead"
 
 
 def output(command, **options):
@@ -34,7 +34,7 @@ def main():
         comments = output(["tshark", "-r", record, "-Y", "frame.comment", "-T", "fields", "-e", "frame.comment"])
     assert check.returncode == 1, f"status {check.returncode}: {check.stdout}"
     assert "\nfailures:\n" in check.stdout, check.stdout
-    assert " was killed or crashed: the device of its peer sent the DREQ in frame " in check.stdout, check.stdout
+    assert " was killed or crashed: the peer's software RNIC detected this and sent the DREQ in frame " in check.stdout, check.stdout
     assert comments.stdout.strip().splitlines()[-1] == COMMENT, comments.stdout
     return 0
 

@@ -16,7 +16,7 @@
 
 #include "flow/flow.h"
 
-#define CONN_PAIRS_NONE UINT32_MAX
+#define CONN_PAIRS_NONE UINT32_MAX /* no counterpart */
 
 struct conn_key {
     enum roce_svc svc;

@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define TURNS_MAX 16u
+#define TURNS_MAX 16u /* maximum number of threads */
 
 struct turns {
     unsigned cnt; /* number of threads */

@@ -13,8 +13,8 @@
 #include "check/points/two_points.h"
 #include "util/keymap.h"
 
-#define FRAMES_LISTED 6u
-#define NO_MATE       UINT32_MAX
+#define FRAMES_LISTED 6u         /* number of lost frames in the report */
+#define NO_MATE       UINT32_MAX /* the other capture lacks the packet */
 
 struct point_packet {
     uint64_t key;  /* hash of addresses, QP, PSN and opcode */

@@ -14,8 +14,8 @@
 #include "wire/icrc.h"
 #include "wire/opcode.h"
 
-#define ROCE_QPN_UNKNOWN UINT32_MAX
-#define ROCE_PSN_UNKNOWN UINT32_MAX
+#define ROCE_QPN_UNKNOWN UINT32_MAX /* value of a QPN that is unknown */
+#define ROCE_PSN_UNKNOWN UINT32_MAX /* value of a PSN that is unknown */
 /* maximum number of R_Keys recorded for each side; further R_Keys are only counted */
 #define ROCE_REGIONS_MAX 8u
 
@@ -64,8 +64,8 @@ enum roce_end {
                                * response at all and may be one-sided */
     ROCE_END_RNR_WAITING, /* the requester retransmitted after RNR NAKs, and the capture does not
                            * show that it stopped */
-    ROCE_END_GONE, /* a program ended without a DREQ, and the device of its peer sent the DREQ
-                    * in its place (ROCE_CM_TID_GONE) */
+    ROCE_END_GONE, /* a program was killed or crashed, and the device of its peer sent the DREQ
+                    * instead (ROCE_CM_TID_GONE) */
 };
 
 const char *roce_end_name(enum roce_end end);

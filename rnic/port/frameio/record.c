@@ -229,7 +229,7 @@ static void add(struct record *record, const struct rnic_frame *frame, uint64_t 
     if (is_dreq_of_gone(frame))
         comment[out.comment_cnt++] =
             "the program of the sender was killed or crashed: the device of the receiver sent "
-            "this DREQ in its place";
+            "this DREQ instead";
     if (BUFFER - record->len < PCAPNG_OVERHEAD(2) + frame->len)
         write_out(record);
     record->len += pcapng_packet(record->buf + record->len, BUFFER - record->len, &out);

@@ -89,9 +89,9 @@ UAT_VS_DEF(qp_mapping, ulp, struct qp_mapping, guint32, ULP_NVME, "NVMe over RDM
 /* ---- calling a dissector -----------------------------------------------------------------------
  */
 
-/* Adds the conversations that Wireshark would have created from a captured CM exchange. The
- * dissectors of NVMe and iSER read the port from these conversations. The QP that the user named
- * belongs to the passive side. */
+/* Called if the capture lacks the CM exchange of a connection, and the user named the protocol of
+ * its passive QP. Adds the conversations that Wireshark would have created from the CM exchange,
+ * because the dissectors of NVMe and iSER read the port of the service from them. */
 static void add_cm_conversations(enum ulp ulp, bool to_server, packet_info *pinfo)
 {
     conversation_infiniband_data *data;

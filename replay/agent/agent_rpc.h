@@ -12,7 +12,7 @@
 #include <jansson.h>
 #include "agent/agent_verbs.h"
 
-#define AGENT_PROTOCOL 1
+#define AGENT_PROTOCOL 1          /* version of the protocol */
 #define AGENT_LINE_MAX (1u << 20) /* limit of a request line, bytes */
 #define AGENT_POLL_MAX 256u       /* limit of completions in one reply */
 

@@ -12,7 +12,7 @@
 
 #include "agent/agent_rpc.h"
 
-#define AGENT_TOKEN_MAX 4096u
+#define AGENT_TOKEN_MAX 4096u /* longest token, bytes */
 
 struct agent_session {
     const char *device; /* name of the RDMA device; NULL: the first one */

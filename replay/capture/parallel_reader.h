@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "capture/parsed_frame.h"
 
-#define PARALLEL_THREADS_MAX 16u
+#define PARALLEL_THREADS_MAX 16u /* maximum number of threads */
 _Static_assert(PARALLEL_THREADS_MAX < READ_AHEAD_THREADS, "thread 0 is that of the caller");
 
 /* Maximum number of packets in a batch. A batch fits into the second level cache. It has many

@@ -31,7 +31,7 @@
 #include <stdio.h>
 #include "capture/decompress.h"
 
-#define READ_BUFFER_KEEP 8u
+#define READ_BUFFER_KEEP 8u /* number of pieces that stay valid */
 
 /* Length of a piece, bytes. It fits into the second level cache: measurements show that reading the
  * file and computing a CRC over its bytes is fastest with 64 to 512 KiB. */

@@ -20,7 +20,7 @@
 #include "base/error.h"
 #include "capture/parsed_frame.h"
 
-#define SPLIT_PARTS_MAX 16u
+#define SPLIT_PARTS_MAX 16u /* maximum number of parts of a capture */
 
 /* When a packet is judged, all packets that precede it by at least this number of frames have been
  * judged. */

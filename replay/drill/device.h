@@ -79,7 +79,7 @@ struct drill_async {
 struct drill_device;
 
 #define DRILL_UNSUPPORTED_TEXT "the device has no "
-#define DRILL_VERB_UNSUPPORTED (-1000)
+#define DRILL_VERB_UNSUPPORTED (-1000) /* error of a verb that the device lacks */
 
 /* Returns whether an error text says that the device lacks a capability: the text begins with
  * DRILL_UNSUPPORTED_TEXT. */

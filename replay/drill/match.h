@@ -9,7 +9,7 @@
 #include "drill/engine.h"
 #include "sim/flow_oracle.h"
 
-#define DRILL_QUEUE_MAX 1024u
+#define DRILL_QUEUE_MAX 1024u  /* maximum number of stored events of each kind */
 #define DRILL_CHECK_MAX 65536u /* number of bytes of memory that are compared at a time */
 
 /* Result of comparing the behaviour of the device with one alternative of a step. TRY_PENDING: the

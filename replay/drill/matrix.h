@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include "base/error.h"
 
-#define MATRIX_DEVICES_MAX 32u
+#define MATRIX_DEVICES_MAX 32u /* maximum number of columns */
 
 /* Reads the reports, and prints a table with a row for each drill and a column for each device: as
  * HTML, or as Markdown. A cell has the worst verdict of the variants, and a link to the capture of

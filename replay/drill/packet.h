@@ -14,7 +14,7 @@
 #include "drill/device.h"
 #include "util/strbuf.h"
 
-#define DRILL_HISTORY 512u
+#define DRILL_HISTORY 512u /* number of remembered requests of a direction */
 
 /* A request packet of one direction of a QP. */
 struct drill_sent {

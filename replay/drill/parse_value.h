@@ -12,7 +12,7 @@
 #include "drill/script.h"
 #include "drill/words.h"
 
-#define PARSE_LETS_MAX 32
+#define PARSE_LETS_MAX 32 /* maximum number of 'let' lines of a drill */
 
 struct parser {
     struct lexer lexer;

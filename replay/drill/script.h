@@ -18,10 +18,10 @@
 #include <stdint.h>
 #include "wire/hdr.h"
 
-#define SCRIPT_NAME_MAX     32
-#define SCRIPT_OBJECTS_MAX  64
-#define SCRIPT_VARIANTS_MAX 6
-#define SCRIPT_VALUES_MAX   8
+#define SCRIPT_NAME_MAX     32 /* size of a name with its final zero, bytes */
+#define SCRIPT_OBJECTS_MAX  64 /* maximum number of objects of a drill */
+#define SCRIPT_VARIANTS_MAX 6  /* maximum number of variant lines of a drill */
+#define SCRIPT_VALUES_MAX   8  /* maximum number of values of a variant line */
 /* maximum number of combinations of all variants; each is parsed and played separately */
 #define SCRIPT_COMBINATIONS_MAX 256
 #define SCRIPT_FIELDS_MAX       24

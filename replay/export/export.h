@@ -31,7 +31,7 @@ struct export_paths {
     const char *gnuplot;  /* folder of PSN graphs for gnuplot */
 };
 
-#define EXPORT_WATCHES 5u
+#define EXPORT_WATCHES 5u /* maximum number of elements that export_watches() writes */
 
 struct export;
 

@@ -461,8 +461,8 @@ static void count_request(struct inferred_setup *s, const struct request_pkt *e)
     lengthen_recv(s, e);
 }
 
-/* Sets the receive WQE of each copy of a refused SEND to a length that ends before request packet
- * `e`. */
+/* Called for packet `e` of a SEND, which the responder refused because its receive WQE was too
+ * short. Sets the length of this receive WQE so that it ends before the bytes of `e`. */
 static void shorten_recv(struct inferred_setup *s, const struct request_pkt *e)
 {
     int64_t first = s->req[e->msg_first].rel;

@@ -12,9 +12,9 @@
 #include "infer/infer_timers.h"
 #include "wire/codes.h"
 
-#define EVENT_NONE UINT32_MAX
-#define RECV_FULL  UINT32_MAX
-#define GAP_NONE   INT64_MIN
+#define EVENT_NONE UINT32_MAX /* no event */
+#define RECV_FULL  UINT32_MAX /* the receive WQE is long enough */
+#define GAP_NONE   INT64_MIN  /* no request is missing */
 
 /* One packet of a direction, called an event. */
 struct pkt_event {

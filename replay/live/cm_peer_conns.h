@@ -19,7 +19,7 @@
 #include "live/live_cm.h"
 #include "live/request_tracker.h"
 
-#define LIVE_RUN_NONE UINT32_MAX
+#define LIVE_RUN_NONE UINT32_MAX /* the direction is not played */
 
 /* Connection that is played: a CM exchange and the two directions of requests that it set up. */
 struct cm_peer_conn {

@@ -24,7 +24,7 @@
 #include "check/check.h"
 #include "monitor/row.h"
 
-#define MONITOR_ROWS 4096u
+#define MONITOR_ROWS 4096u /* maximum number of rows of the table */
 
 struct monitor_options {
     FILE *out;         /* file for the table, or NULL */

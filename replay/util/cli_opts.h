@@ -32,12 +32,12 @@ struct cli_opts {
     const struct cli_option *row;
     size_t cnt; /* number of rows, at most CLI_OPTIONS_MAX */
 };
-#define CLI_OPTIONS_MAX 48u
+#define CLI_OPTIONS_MAX 48u /* maximum number of options of a command */
 
 /* Prints "rocedrill: " and the text as one line on standard error. Returns EXIT_UNUSABLE. */
 int cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-#define CLI_JOBS_MAX 256u
+#define CLI_JOBS_MAX 256u /* largest value of --jobs */
 
 /* Parses the argument of --jobs, a number from 1 to CLI_JOBS_MAX. Returns 0, or the exit status
  * after an error. */

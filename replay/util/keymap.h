@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include "wire/keyed_hash.h"
 
-#define KEYMAP_NONE    UINT32_MAX
+#define KEYMAP_NONE    UINT32_MAX             /* no such key */
 #define KEYMAP_KEY_MAX (8u * ROCE_HASH_WORDS) /* maximum length of a key, bytes */
 
 struct keymap {

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SHARD_MAX 100000u
+#define SHARD_MAX 100000u /* largest number of shards */
 
 struct shard {
     /* Number of this part, from 1, and number of parts; both 0: no parts, use all files. */

@@ -150,7 +150,7 @@ enum rnic_cm_state {
     RNIC_CM_SIDR_DONE,
 };
 
-#define RNIC_CM_IDS_MAX 65536u
+#define RNIC_CM_IDS_MAX 65536u /* maximum number of ids of a device */
 
 /* Creates an id. Returns NULL if out of memory, or if RNIC_CM_IDS_MAX ids exist. */
 struct rnic_cm_id *rnic_cm_id_new(struct rnic_cm *cm, void *user);

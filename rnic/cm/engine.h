@@ -10,7 +10,7 @@
 #include "device/list.h"
 #include "device/map.h"
 
-#define CM_OUT_FIRST 64u
+#define CM_OUT_FIRST 64u /* initial size of the queue of MADs */
 /* maximum number of queued MADs, enough for a thousand connections that end together */
 #define CM_OUT_MAX     4096u
 #define CM_BUCKET_BITS 10u
@@ -71,7 +71,7 @@ struct cm_out {
     struct rnic_cm_addr addr;
 };
 
-#define CM_EARLY_MAX 64u
+#define CM_EARLY_MAX 64u /* maximum number of waiting requests */
 
 /* A request for a service without a listener. It waits until a program listens, or until the time
  * `until`. */

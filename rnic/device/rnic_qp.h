@@ -418,7 +418,7 @@ void rnic_steer_del(struct rnic_steer *steer); /* Accepts NULL. */
  * caller decides which frames the flows see. */
 void rnic_steer_input(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_time now);
 
-#define RNIC_MCAST_GROUPS 8192u
+#define RNIC_MCAST_GROUPS 8192u /* maximum number of multicast groups */
 /* maximum number of QPs in a group; a datagram is copied once for each QP */
 #define RNIC_MCAST_QPS 256u
 

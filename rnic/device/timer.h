@@ -15,7 +15,7 @@
 #include "device/rnic.h"
 #include "transport/retry.h"
 
-#define RNIC_TIMER_CLASSES 64u
+#define RNIC_TIMER_CLASSES 64u /* number of different timeouts */
 
 struct rnic_timer {
     struct rnic_list link;

@@ -18,11 +18,11 @@
 #include "base/error.h"
 #include "wire/pkt.h"
 
-#define IMPAIR_RULES_MAX     32u
-#define IMPAIR_RULE_TEXT_MAX 256u
-#define IMPAIR_COPIES_MAX    16u
-#define IMPAIR_OVERTAKE_MAX  64u
-#define IMPAIR_ANY_BYTE      UINT32_MAX
+#define IMPAIR_RULES_MAX     32u        /* maximum number of rules */
+#define IMPAIR_RULE_TEXT_MAX 256u       /* size of the text of a rule, bytes */
+#define IMPAIR_COPIES_MAX    16u        /* maximum number of copies of a frame */
+#define IMPAIR_OVERTAKE_MAX  64u        /* maximum number of frames that overtake a frame */
+#define IMPAIR_ANY_BYTE      UINT32_MAX /* a random byte of the payload */
 #define IMPAIR_ALWAYS        (UINT64_C(1) << 32) /* probability 1, the default of p= */
 
 enum impair_action {

@@ -9,7 +9,7 @@
 
 #include "transport/respres.h"
 
-#define RNIC_RESPONSE_QUEUE_MAX (2 * RNIC_RD_ATOMIC_MAX + 1)
+#define RNIC_RESPONSE_QUEUE_MAX (2 * RNIC_RD_ATOMIC_MAX + 1) /* queued responses */
 #define RNIC_RESPONSE_AETH      0xFF /* value of rnic_queued_response.res for an ACK or NAK */
 
 struct rnic_queued_response {

@@ -264,21 +264,23 @@ void uc_move_events(struct uc_id *id, struct uc_file *to);
 /* ---- functions of id.c ----------------------------------------------------------------------- */
 
 struct uc_id *uc_id_new(struct uc_file *file, uint64_t uid, uint16_t space, uint8_t qp_type);
-void uc_id_del(struct uc_id *id); /* Deletes an id and its events. */
+/* Deletes an rdma_cm id and its events. */
+void uc_id_del(struct uc_id *id);
 /* Returns the id with this handle, or NULL if the file has no such id. */
 struct uc_id *uc_id_get(struct uc_file *file, uint32_t handle);
 int uc_bind(struct uc_id *id, const union uc_addr *addr);
 int uc_listen(struct uc_id *id, uint32_t backlog);
-/* Writes the name in the registry (port/shared/registry.h) for a port of a port space, at the
- * address `gid` or, if `gid` is NULL, at all addresses. */
+/* Writes the name under which a process registers that it listens on a port of a port space
+ * (port/shared/registry.h). The process listens at the address `gid` or, if `gid` is NULL, at all
+ * addresses. */
 #define UC_SERVICE_NAME 64
 void uc_service_name(char name[UC_SERVICE_NAME], unsigned space, uint16_t port, const uint8_t *gid);
 void uc_ids_forked(void); /* Called in a child of fork(): releases the names that the parent
                            * claimed, and forgets its ids. */
-/* Executes id->job (resolving an address or route) in the worker thread; unlocks uc_lock while the
- * job runs. If the neighbour is still silent, the job remains, with a new job_due. */
+/* Resolves the address or the route of an id (id->job), in the worker thread. Unlocks uc_lock
+ * meanwhile. If the neighbour does not respond, sets id->job_due, the time of the next attempt. */
 void uc_resolve(struct uc_id *id);
-/* Finds a handle that neither an id nor a multicast group has. Returns 0 or -ENOMEM. */
+/* Finds a number that is not the handle of an id or multicast group. Returns 0 or -ENOMEM. */
 int uc_handle_new(uint32_t *handle);
 void uc_mcast_free(struct uc_mcast *mcast); /* Frees a group and its handle. */
 /* Returns whether the kernel has no route to an address. Linux reports this at once (core/addr.c,

@@ -40,7 +40,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CONFIG_TEXT_MAX 512
+#define CONFIG_TEXT_MAX 512 /* size of the text of a value, bytes */
 
 struct verbs_config {
     char ifaces[CONFIG_TEXT_MAX];

@@ -22,7 +22,7 @@ enum timeline_at {
     TIMELINE_CNT
 };
 
-#define TIMELINE_MARK UINT64_C(0x5D1A7E11E5A9C03F)
+#define TIMELINE_MARK UINT64_C(0x5D1A7E11E5A9C03F) /* first bytes of a valid record */
 
 struct timeline_record {
     uint64_t mark;             /* TIMELINE_MARK, at which a reader recognizes a record */

@@ -14,10 +14,10 @@
 #include <stdint.h>
 #include "wire/hdr.h"
 
-#define ROCE_RNR_CODES         32u
-#define ROCE_CREDIT_CODES      32u
+#define ROCE_RNR_CODES         32u /* number of RNR timer codes */
+#define ROCE_CREDIT_CODES      32u /* number of credit codes */
 #define ROCE_CREDIT_NONE       31u /* value of the credit field that means "credits not valid" */
-#define ROCE_CREDITS_UNLIMITED UINT32_MAX
+#define ROCE_CREDITS_UNLIMITED UINT32_MAX /* the responder reports no credits */
 #define ROCE_NEVER_NS          UINT64_MAX /* value of a time that means "never" or "unknown", ns */
 
 /* Returns the wait for RNR NAK timer code 0..31, ns. Code 0 is the longest: 655.36 ms. */
@@ -38,9 +38,9 @@ enum roce_syndrome_kind {
     ROCE_SYN_RESERVED, /* reserved: bits 6:5 are 10, bit 7 is 1, or a NAK has a code from 5 to 31 */
 };
 
-#define ROCE_SYNDROME_ACK 0x00u
-#define ROCE_SYNDROME_RNR 0x20u
-#define ROCE_SYNDROME_NAK 0x60u
+#define ROCE_SYNDROME_ACK 0x00u /* bits 5 and 6 of the syndrome of an ACK */
+#define ROCE_SYNDROME_RNR 0x20u /* bits 5 and 6 of the syndrome of an RNR NAK */
+#define ROCE_SYNDROME_NAK 0x60u /* bits 5 and 6 of the syndrome of a NAK */
 
 enum roce_nak {
     ROCE_NAK_PSN_SEQ = 0,        /* syndrome 0x60 */

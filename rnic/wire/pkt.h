@@ -37,14 +37,14 @@
 #define ROCE_ETHERTYPE_IP4   0x0800u
 #define ROCE_ETHERTYPE_IP6   0x86DDu
 #define ROCE_ETHERTYPE_V1    0x8915u
-#define ROCE_ETHERTYPE_VLAN  0x8100u /* 802.1Q VLAN tag */
-#define ROCE_ETHERTYPE_QINQ  0x88A8u /* 802.1ad service tag */
-#define ROCE_ETHERTYPE_QINQ1 0x9100u /* outer VLAN tag used by switches before 802.1ad */
-#define ROCE_IPPROTO_UDP     17u
-#define ROCE_GRH_NEXT_IBA    0x1Bu
-#define ROCE_QP_MULTICAST    0xFFFFFFu
-#define ROCE_QP_GSI          1u
-#define ROCE_QKEY_GSI        0x80010000u
+#define ROCE_ETHERTYPE_VLAN  0x8100u     /* 802.1Q VLAN tag */
+#define ROCE_ETHERTYPE_QINQ  0x88A8u     /* 802.1ad service tag */
+#define ROCE_ETHERTYPE_QINQ1 0x9100u     /* outer VLAN tag used by switches before 802.1ad */
+#define ROCE_IPPROTO_UDP     17u         /* protocol number of UDP */
+#define ROCE_GRH_NEXT_IBA    0x1Bu       /* NxtHdr of a GRH before a BTH */
+#define ROCE_QP_MULTICAST    0xFFFFFFu   /* DestQP of a multicast packet */
+#define ROCE_QP_GSI          1u          /* QP of CM messages */
+#define ROCE_QKEY_GSI        0x80010000u /* Q_Key of QP 1 */
 #define ROCE_ICRC_LEN        4u
 #define ROCE_VCRC_LEN        2u
 #define ROCE_VLAN_MAX        4 /* maximum number of VLAN tags; a frame with more is not RoCE */

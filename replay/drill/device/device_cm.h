@@ -13,9 +13,9 @@
 #include "cm/cm.h"
 #include "drill/device.h"
 
-#define DEVICE_CM_RECVS    32u
+#define DEVICE_CM_RECVS    32u  /* receives posted on QP 1 */
 #define DEVICE_CM_RECV_LEN 296u /* bytes of a receive: network header (40) and MAD (256) */
-#define DEVICE_CM_EVENTS   64u
+#define DEVICE_CM_EVENTS   64u  /* maximum number of stored CM events */
 
 struct device_cm {
     struct rnic_cm *cm;

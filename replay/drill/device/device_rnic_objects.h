@@ -10,8 +10,8 @@
 #include "drill/device/device_cm.h"
 #include "drill/device/rnic_api.h"
 
-#define DEVICE_RNIC_GUARD_LEN  64u
-#define DEVICE_RNIC_GUARD_BYTE 0xA5
+#define DEVICE_RNIC_GUARD_LEN  64u                 /* bytes before and after an MR */
+#define DEVICE_RNIC_GUARD_BYTE 0xA5                /* value of these bytes */
 #define DEVICE_RNIC_MEMORY_MAX (UINT64_C(1) << 26) /* maximum length of an MR, bytes */
 #define DEVICE_RNIC_CQ_DEPTH   4096u
 #define DEVICE_RNIC_RECV_MAX   1024u /* maximum number of receives in one drill */

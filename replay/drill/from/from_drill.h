@@ -19,9 +19,9 @@
 #include "infer/trace.h"
 
 #define FROM_REGION_MAX  (UINT64_C(1) << 26) /* longest region, bytes */
-#define FROM_REGIONS_MAX 44u
-#define FROM_QPS_MAX     8u
-#define FROM_PATTERNS    200u /* number of byte patterns for messages */
+#define FROM_REGIONS_MAX 44u                 /* maximum number of memory regions */
+#define FROM_QPS_MAX     8u                  /* maximum number of QPs */
+#define FROM_PATTERNS    200u                /* number of byte patterns for messages */
 
 /* A packet to the device, a verb of its program, or a wait until a timer of the device fires. */
 struct from_step {

@@ -9,7 +9,7 @@
 #include "engine/base/diff.h"
 #include "infer/session.h"
 
-#define FIELD_DIFFS_MAX 12
+#define FIELD_DIFFS_MAX 12 /* maximum number of differences of a packet */
 
 #define FIELD_DIFF_FORM "form"
 

@@ -29,7 +29,7 @@ struct inconclusive_reason {
     const char *why; /* a reason that inconclusive_reason() returns; NULL if `responses` is 0 */
     uint32_t responses;
 };
-#define INCONCLUSIVE_REASONS 16u
+#define INCONCLUSIVE_REASONS 16u /* maximum number of reasons */
 
 /* Adds `responses` to the count of reason `why` in a list of INCONCLUSIVE_REASONS elements. If the
  * list is full, the last element counts all further reasons. */

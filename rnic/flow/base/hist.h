@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#define ROCE_HIST_BUCKETS 132u
+#define ROCE_HIST_BUCKETS 132u /* number of buckets */
 
 struct roce_hist {
     uint32_t cnt[ROCE_HIST_BUCKETS];

@@ -161,7 +161,7 @@ struct roce_req {
                          * response or new request */
 };
 
-#define ROCE_NAKS_BACK 3u
+#define ROCE_NAKS_BACK 3u /* number of remembered sequence NAKs */
 
 /* Responder role of an endpoint: its latest responses and NAKs. Small members are adjacent to avoid
  * padding. */
@@ -510,7 +510,7 @@ struct roce_timewait_qp {
 };
 
 #define ROCE_CM_EXCHANGES 256u /* maximum number of CM exchanges tracked at a time */
-#define ROCE_TIMEWAIT_QPS 64u
+#define ROCE_TIMEWAIT_QPS 64u  /* maximum number of remembered QPs in timewait */
 #define ROCE_PAIR_BUCKETS (2 * ROCE_FLOW_GROUPS)
 
 struct roce_cm_exchange;

@@ -13,8 +13,8 @@
 /* number of histograms of an endpoint: one for each operation, and one for round-trip times */
 #define ROCE_TIMES (ROCE_OPER_CNT + 1)
 
-#define ROCE_SMALL_HIST_KINDS   3u
-#define ROCE_SMALL_HIST_BUCKETS 14u
+#define ROCE_SMALL_HIST_KINDS   3u  /* maximum number of histograms in a list */
+#define ROCE_SMALL_HIST_BUCKETS 14u /* maximum number of buckets in a list */
 /* An endpoint with more samples than this uses full histograms, because they are then faster than
  * the list. */
 #define ROCE_SMALL_HIST_TOTAL 1000u

@@ -109,7 +109,7 @@ struct roce_window {
                           * the responses captured so far, at most UINT32_MAX */
 };
 
-#define ROCE_WINDOW_MIN 4u
+#define ROCE_WINDOW_MIN 4u /* initial number of entries of a window */
 /* Maximum number of entries to which a full window grows if its oldest entry is an unanswered READ.
  * The entry is needed because the READ may be retransmitted. */
 #define ROCE_WINDOW_READS 64u

@@ -64,8 +64,9 @@ static void gave_up(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_
  * request 7 times because of RNR NAKs therefore has no limit. */
 #define RNR_RETRY_NONE 7
 
-#define RNR_SILENCE_NS UINT64_C(50000000)
-/* the requester counts as silent after this multiple of the advertised wait */
+/* After an RNR NAK, a requester gave up if it sent nothing for RNR_SILENCE_NS and for
+ * RNR_SILENCE_CNT times the wait that the RNR NAK advertised. */
+#define RNR_SILENCE_NS  UINT64_C(50000000)
 #define RNR_SILENCE_CNT 10u
 
 /* Returns whether the requester gave up after the latest RNR NAK: it sent nothing until long after

@@ -10,9 +10,10 @@
 #define SCAN_MAX 256 /* maximum number of candidates examined for one packet */
 #define PSN_SMALL                                                                                  \
     4096 /* A PSN below this value was probably set by a program, not chosen at random. */
+/* number of responses that must fit before two directions with one UDP source port are paired */
 #define CONFIRM 3
-/* number of responses that must fit before two directions with different source ports are paired.
- * Few devices use different source ports in the two directions of a connection */
+/* number of responses that must fit before two directions with different UDP source ports are
+ * paired; it is larger, because few devices use two ports for a connection */
 #define APART 5
 /* A PSN is near the captured PSNs of a requester if it is less than NEAR before the first one or
  * after the last one. */

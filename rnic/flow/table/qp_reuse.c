@@ -322,8 +322,8 @@ void roce_reuse_on_response(struct roce_ctx *ctx, struct roce_endpoint *side)
         resolve_candidate(ctx, side, SAME_USE);
     else if (msn <= most && (anew ? msn > cand->msn : on < 0 || (on < least && msn == ends))) {
         if (!anew && !cand->after_rest && !cand->different)
-            return; /* the response is too early for a new use: the network reordered the
-                     * responses */
+            return; /* no other sign of a QP reuse: the network reordered the responses, so the MSN
+                     * is lower than the earlier one */
         if (anew || !kept) {
             confirm_new_use(ctx, side);
         } else if (roce_qp_may_be_reused(ctx)) { /* some responders answer a retransmitted request

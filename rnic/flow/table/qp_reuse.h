@@ -28,19 +28,19 @@
 
 #include "flow/base/state.h"
 
-/* Opens a candidate for a QP reuse of requester `side`, whose new use would start with `psn`.
- * Returns true, or false if no candidate was opened: CM messages would announce a reuse, a
- * candidate is already open, or memory is exhausted. */
+/* Opens a reuse candidate (a possible QP reuse) for the requester `side`. If the QP was reused, the
+ * first PSN of the new connection is `psn`. Returns true, or false if no candidate was opened: CM
+ * messages would announce a reuse, a candidate is already open, or memory is exhausted. */
 bool roce_reuse_suspect(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_reuse_kind kind,
                         uint32_t psn);
 
-/* Opens a candidate if the current packet may belong to a new use of the QP: its UDP source port
- * differs from that of the sender's earlier packets. */
+/* Opens a reuse candidate if the UDP source port of the current packet differs from that of the
+ * sender's earlier packets. The packet may then belong to a new connection of the same QP. */
 void roce_reuse_on_new_port(struct roce_ctx *ctx);
 
-/* Opens a candidate if the current response to `side` may belong to a new use: its MSN is below the
- * number of completed messages. `ends` is the number of messages that ended since the previous
- * response. */
+/* Opens a reuse candidate if the MSN of the current response to `side` is below the number of
+ * completed messages. The response may then belong to a new connection of the same QP. `ends` is
+ * the number of messages that ended since the previous response. */
 void roce_reuse_on_low_msn(struct roce_ctx *ctx, struct roce_endpoint *side, uint32_t ends);
 
 /* Handles the current request while its sender has an open candidate. The request has `psn_cnt`

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define NEIGH_CACHE_SIZE 64u
+#define NEIGH_CACHE_SIZE 64u /* number of entries */
 #define NEIGH_CACHE_VALID_NS                                                                       \
     30000000000u /* lifetime of an entry, ns: REACHABLE_TIME of RFC 4861                           \
                   */

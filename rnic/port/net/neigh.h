@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RNIC_NEIGH_FRAME_MAX 96
+#define RNIC_NEIGH_FRAME_MAX 96 /* longest ARP or Neighbour Discovery frame, bytes */
 
 enum rnic_neigh_kind { RNIC_NEIGH_NONE, RNIC_NEIGH_ASKS, RNIC_NEIGH_TELLS };
 

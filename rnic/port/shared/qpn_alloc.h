@@ -10,7 +10,7 @@
 #include "base/entropy.h"
 #include "port/net/iface.h"
 
-#define RNIC_BLOCK_QPNS  4096u
+#define RNIC_BLOCK_QPNS  4096u /* number of QPNs of a block */
 #define RNIC_BLOCK_FIRST 1u    /* first block for processes; block 0 contains QP 0 and QP 1 */
 #define RNIC_BLOCK_LAST  4094u /* last block for processes; block 4095 has the multicast QPN */
 #define RNIC_BLOCKS_MAX  64u   /* maximum number of blocks of one process: 262,144 QPNs */

@@ -33,11 +33,12 @@ static void print_usage(FILE *out)
 {
     fprintf(out, "usage: rocedrill import --to FOLDER [options] CAPTURE\n"
                  "Adds a capture to a folder of regression tests (run them with rocedrill replay "
-                 "FOLDER). Keeps the RoCE\n"
-                 "frames and CM messages of the connections of --connection, else of the first "
-                 "connection that fails,\n"
-                 "else all RoCE frames. Writes a row with the present verdict of the capture in "
-                 "manifest.tsv.\n"
+                 "FOLDER). Copies the\n"
+                 "connections that --connection selects, with their CM messages. Without this "
+                 "option, copies the first\n"
+                 "connection whose replay fails, or all RoCE frames if none fails. Writes a row "
+                 "with the verdict of the\n"
+                 "replay to manifest.tsv.\n"
                  "options:\n");
     cli_print_options(out, &table);
     fprintf(out, "exit status: 0 = imported, replay: PASS or SKIPPED; 1 = imported, replay: FAIL; "

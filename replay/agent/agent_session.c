@@ -46,7 +46,7 @@ int agent_session_token(struct agent_session *session, const char *path, struct 
     if (!file)
         return error_set(error, "%s: %s", path, strerror(errno));
     if (fstat(fileno(file), &st) != 0 || (st.st_mode & (S_IRWXG | S_IRWXO)))
-        rc = error_set(error, "%s: other users may read the token (chmod 600)", path);
+        rc = error_set(error, "%s: other users can read this token file: use chmod 600", path);
     else if (!fgets(session->token, sizeof(session->token), file))
         session->token[0] = '\0';
     fclose(file);

@@ -444,8 +444,8 @@ static bool requests_post(struct end *end, int i)
         request_print(end, i, &r[k]);
     error = ibv_post_send(q->qp, &r[0].wr, &bad);
     if (error) {
-        printf("post %d rejected from %llu on: %s\n", i, bad ? (unsigned long long)bad->wr_id : 0,
-               strerror(error));
+        printf("QP %d: ibv_post_send rejected the work requests from %llu on: %s\n", i,
+               bad ? (unsigned long long)bad->wr_id : 0, strerror(error));
         n = bad ? (long)bad->wr_id - q->posted : 0;
         /* Post no more on this QP: after a rejected post, the program would wait for the wrong
          * signaled requests. */

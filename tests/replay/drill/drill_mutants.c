@@ -141,6 +141,6 @@ int main(int argc, char **argv)
             printf("%s\n", found ? "" : " NOT NOTICED");
     }
     if (!list)
-        printf("%u faults: %u noticed by drills\n", cnt, noticed);
+        printf("%u faults: drills detect %u of them\n", cnt, noticed);
     return healthy && noticed == cnt ? 0 : 1;
 }

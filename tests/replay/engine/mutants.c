@@ -127,8 +127,8 @@ int main(int argc, char **argv)
         }
         putchar('\n');
     }
-    printf("%u faults: %u noticed by recordings, %u by closed loops, %u not noticed, %u of "
-           "them with a reason\n",
+    printf("%u faults: replays of captures detect %u, closed loops detect %u, %u are not "
+           "detected (%u of them for a known reason)\n",
            cnt, by_replay, by_loop, cnt - by_replay - by_loop, excused);
     capture_set_free(&corpus);
     return healthy && by_replay + by_loop + excused == cnt ? 0 : 1;

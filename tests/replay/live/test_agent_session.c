@@ -165,7 +165,7 @@ static void a_token_file_is_private(void)
     EXPECT_EQ(session.token_len, 16);
     EXPECT_EQ(fchmod(fd, 0640), 0);
     EXPECT_EQ(agent_session_token(&session, path, &error), -1);
-    CU_ASSERT(strstr(error.text, "other users may read the token") != NULL);
+    CU_ASSERT(strstr(error.text, "other users can read this token file") != NULL);
     EXPECT_EQ(fchmod(fd, 0600), 0);
     EXPECT_EQ(ftruncate(fd, 15), 0);
     EXPECT_EQ(agent_session_token(&session, path, &error), -1);

@@ -122,8 +122,8 @@ static void play(const struct endpoint *ep, const struct ibv_mr *from, const str
     if (serves)
         return;
     qsort(us, rounds, sizeof *us, in_order);
-    printf("%6u bytes: %u rounds, round trip least %.1f us, median %.1f us\n", len, rounds, us[0],
-           us[rounds / 2]);
+    printf("%6u bytes: %u rounds, shortest round trip %.1f us, median %.1f us\n", len, rounds,
+           us[0], us[rounds / 2]);
 }
 
 int main(int argc, char **argv)

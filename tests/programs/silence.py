@@ -1,21 +1,26 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """Tests that rnic-run reports what it could not record: the number of packets that --selfcheck did not
-judge, and of rows that --timeline lacks. Its status is then 2. It deletes the scratch folder of a killed
-rnic-run. A limit of the file size simulates a full disk.
+judge, of rows that --timeline lacks, and of packets that -w lacks. Its status is then 2, and the packets that -w has
+can be read. It deletes the scratch folder of a killed rnic-run. A limit of the file size simulates a full disk for
+--selfcheck and --timeline.
 
 silence.py --bin FOLDER"""
 import argparse
+import ctypes
 import glob
+import multiprocessing
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 
+CLONE_NEWNS, MS_REC, MS_PRIVATE = 0x20000, 0x4000, 1 << 18
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Python sets SIGXFSZ to its default in the programs that it starts.
 PAIR = [sys.executable, "-B", os.path.join(HERE, "pair.py"), "--port", "18515",
@@ -33,6 +38,33 @@ def run(args, folder, options, size):
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=200, check=False)
     print(done.stderr, done.stdout[-3000:])
     return done
+
+
+def in_small_folder(folder):
+    """Moves this process into a mount namespace, and mounts a file system of 2 MiB on the folder. Returns false if that is
+    not permitted."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    return libc.unshare(CLONE_NEWNS) == 0 and libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None) == 0 and \
+        libc.mount(b"none", folder.encode(), b"tmpfs", 0, b"size=2m") == 0
+
+
+def disk_full(args, folder):
+    """Records on a full file system. The message names the file, the reason and the folder of the recorded parts, which
+    have exactly the packets that rnic-run counted. Without the permission to mount, a limit of the file size fills it."""
+    small = in_small_folder(folder)
+    path = os.path.join(folder, "full.pcapng")
+    done = run(args, folder, ["-w", path], resource.RLIM_INFINITY if small else 1 << 20)
+    reason = "No space left on device" if small else "File too large"
+    missing, total = lost(done, rf"--write: (\d+) of (\d+) packets could not be recorded: {reason}")
+    found = re.search(rf"{re.escape(path)}: {reason}; the recordings of the processes are in (\S+)", done.stderr)
+    assert found, done.stderr
+    frames = 0
+    for part in glob.glob(os.path.join(found[1], "*.pcapng")):
+        read = subprocess.run([os.path.join(args.bin, "rocedrill"), "check", "-q", "--json", "-", part], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        assert read.returncode in (0, 1), read.stdout
+        frames += int(re.search(r'"frames":(\d+)', read.stdout)[1])
+    assert frames == total - missing, (frames, total, missing)
 
 
 def lost(done, pattern):
@@ -67,6 +99,12 @@ def main():
     parser.add_argument("--bin", required=True)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="rnic-silence-") as folder:
+        child = multiprocessing.get_context("fork").Process(target=disk_full, args=(args, folder))
+        child.start()  # only this process sees the small file system
+        child.join()
+        assert child.exitcode == 0, "a full file system"
+        for path in glob.glob(os.path.join(folder, "*")):
+            shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
         killed(args, folder)
         other = os.path.join(folder, "rnic-run-others")
         os.mkdir(other)

@@ -112,6 +112,26 @@ static size_t write_all(int fd, const uint8_t *buf, size_t len)
     return done;
 }
 
+/* Writes pcapng blocks. If the disk is full, removes the incomplete last block, so that all blocks
+ * of the file can be read. Returns the bytes of the written blocks; if not all, errno has the
+ * reason. */
+static size_t write_blocks(int fd, const uint8_t *buf, size_t len)
+{
+    size_t done = write_all(fd, buf, len), whole = 0;
+    int error = errno;
+    off_t end;
+
+    if (done == len)
+        return len;
+    while (whole + 8 <= done && whole + roce_le32_get(buf + whole + 4) <= done)
+        whole += roce_le32_get(buf + whole + 4);
+    end = lseek(fd, 0, SEEK_CUR);
+    if (end >= (off_t)(done - whole))
+        (void)!ftruncate(fd, end - (off_t)(done - whole));
+    errno = error;
+    return whole;
+}
+
 /* Returns the number of complete frames in the first `len` bytes of the buffer. */
 static unsigned frames_in(const struct record *record, size_t len)
 {
@@ -163,7 +183,7 @@ static void write_out(struct record *record)
     if (record->len > 0 && !record->failed)
         wait_for_reader(record);
     if (record->len > 0 && !record->failed && !record->ended) {
-        done = write_all(record->fd, record->buf, record->len);
+        done = write_blocks(record->fd, record->buf, record->len);
         written = frames_in(record, done);
         if (done < record->len) {
             record->failed = true;
@@ -191,7 +211,7 @@ static void mark(struct record *record)
         return;
     record->marked = true;
     len = pcapng_mark(block, sizeof(block), record_time(record));
-    if (write_all(record->fd, block, len) == len) {
+    if (write_blocks(record->fd, block, len) == len) {
         if (record->tally.tally)
             atomic_fetch_add(&record->tally.tally->written, len);
         return;

@@ -6,8 +6,8 @@
 #include "result_codec.h"
 #include "wire/codes.h"
 
-#define PAGE_FRAMES 512u
-#define CHUNK_SIZE  32768u
+#define PAGE_FRAMES 512u   /* number of frames of a page */
+#define CHUNK_SIZE  32768u /* size of a chunk of encoded results, bytes */
 /* Granularity with which received READ data is recorded, bytes: the smallest path MTU. */
 #define READ_UNIT 256u
 /* maximum number of units of READ_UNIT bytes recorded for one READ: 8 MiB of data */

@@ -3,7 +3,7 @@
 
 #include "hf.h"
 
-#define DC_QP_AT 1
+#define DC_QP_AT 1 /* offset of the source QPN in the DC header, bytes */
 
 static int hf_dc = -1;
 static int hf_src_qp = -1;

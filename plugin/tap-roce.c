@@ -7,7 +7,7 @@
 
 #include "wire/keyed_hash.h"
 
-#define STAT_TABLES_MAX 16
+#define STAT_TABLES_MAX 16 /* maximum number of statistics tables */
 /* Group for tables without a menu entry of Wireshark. The plugin adds a submenu for them. */
 #define STAT_GROUP_NONE REGISTER_STAT_GROUP_GENERIC
 

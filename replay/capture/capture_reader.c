@@ -29,8 +29,8 @@
 #define LINKTYPE_INFINIBAND 247
 #define LINKTYPE_SLL2       276
 
-#define HEAD_LEN   8u
-#define FAMILY_LEN 4u
+#define HEAD_LEN   8u /* bytes that show the format of a file */
+#define FAMILY_LEN 4u /* header of BSD loopback frames, bytes */
 
 struct capture_reader {
     char *name;

@@ -17,8 +17,8 @@
 #define LINE_LEN 1024
 
 /* Limits of the summary. With -v the report has no limits. */
-#define SUMMARY_REASONS  2u /* number of connections listed for each kind: failed, stuck, slow */
-#define SUMMARY_CONNS    4u
+#define SUMMARY_REASONS  2u  /* number of connections listed for each kind: failed, stuck, slow */
+#define SUMMARY_CONNS    4u  /* number of connections listed */
 #define SUMMARY_FINDINGS 12u /* number of groups of findings listed */
 
 struct page {

@@ -16,7 +16,7 @@ struct numbered_packet {
     uint64_t tid;
 };
 
-#define TIDS_MAX 16u
+#define TIDS_MAX 16u /* maximum number of CM transaction ids */
 
 struct first_pass {
     struct numbered_packet *packet;

@@ -7,7 +7,7 @@
 #include "util/strbuf.h"
 
 #define COLUMNS 96u
-#define ID_MAX  32u
+#define ID_MAX  32u /* size of the longest rule id, bytes */
 
 static const char *const examples[ROCE_RULE_CNT] = {
 #define EXAMPLE(NAME, text) [ROCE_RULE_##NAME] = text,

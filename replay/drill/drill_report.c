@@ -9,8 +9,8 @@
 #include "util/strbuf.h"
 #include "util/xml_escape.h"
 
-#define ARROW_WIDTH 86u
-#define GROUP_MAX   64u
+#define ARROW_WIDTH 86u /* width of the ladder, columns */
+#define GROUP_MAX   64u /* maximum number of rows of the totals */
 #define LADDER_ROWS 40u /* rows of a ladder, without --verbose */
 
 int drill_case_status(const struct drill_case *c, bool strict)

@@ -19,7 +19,7 @@
 #include "util/keymap.h"
 
 #define SUFFIX    ".drill"
-#define DEPTH_MAX 8
+#define DEPTH_MAX 8 /* maximum depth of folders */
 
 struct suite_runner {
     struct drill_suite *suite;

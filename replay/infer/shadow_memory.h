@@ -31,8 +31,8 @@
  * memory. */
 #define MEMORY_SPAN_MAX  (UINT64_C(32) << 30)
 #define MEMORY_PAGES_MAX (UINT64_C(1) << 18)
-#define MEMORY_PAGE      4096u
-#define MEMORY_GROUP     4096u
+#define MEMORY_PAGE      4096u /* length of a page, bytes */
+#define MEMORY_GROUP     4096u /* number of pages of a group */
 
 struct shadow_region {
     uint32_t rkey;

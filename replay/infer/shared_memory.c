@@ -507,7 +507,7 @@ bool shared_memory_explains(void *ctx, uint64_t va, uint8_t value)
     return false;
 }
 
-#define BYTE_ANY 256
+#define BYTE_ANY 256 /* no value is preferred */
 
 /* Returns the byte at `va` in a captured response to the READ at `event`, or -1. Prefers a response
  * with the value `prefer`; BYTE_ANY: none is preferred. */

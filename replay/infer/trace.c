@@ -12,7 +12,7 @@
  * is longer, the sender sent the packet twice. */
 #define COPY_NS UINT64_C(1000000)
 
-#define BLOCK_SIZE (1u << 20)
+#define BLOCK_SIZE (1u << 20) /* size of a block of packet bytes */
 #define MAC_LEN    6
 
 /* Block of stored frames. Blocks are never moved, so that pointers to frames stay valid. */

@@ -15,9 +15,9 @@
 #include "util/hex.h"
 #include "util/strbuf.h"
 
-#define REPLY_MS  60000
-#define IDLE_MS   5
-#define REPLY_MAX (2u << 20)
+#define REPLY_MS  60000      /* longest wait for a reply, ms */
+#define IDLE_MS   5          /* wait between two calls of `idle`, ms */
+#define REPLY_MAX (2u << 20) /* longest reply, bytes */
 #define PROTOCOL  1
 #define UNIX      "unix:"
 #define TOKEN_MAX 4096

@@ -8,7 +8,7 @@
 #include "util/hex.h"
 #include "wire/opcode.h"
 
-#define RECV_DEPTH 512u
+#define RECV_DEPTH 512u /* receives of a QP of the agent */
 
 /* Local ACK timeout of the target when it is the requester: 4.096 us * 2^16 = 268 ms. It is long
  * enough for a loaded machine to send our responses, and short enough for tests that wait for a

@@ -15,7 +15,7 @@
 #include "util/hex.h"
 #include "wire/gid.h"
 
-#define SEND_DEPTH 4u
+#define SEND_DEPTH 4u            /* work requests of a QP of the agent */
 #define DATA_MAX   (256u * 1024) /* limit of the message bytes in one request to the agent */
 #define POLL_NS    500000u
 #define FAULTY     "the connection to the agent or the interface was lost"

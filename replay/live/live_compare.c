@@ -10,8 +10,8 @@
 #include "util/strbuf.h"
 #include "wire/crc32.h"
 
-#define LOAD_MAX 65536u
-#define SHOWN    16u /* number of bytes of a difference that are printed */
+#define LOAD_MAX 65536u /* number of bytes compared at a time */
+#define SHOWN    16u    /* number of bytes of a difference that are printed */
 
 static int add_diff(struct response_comparison *all, uint32_t dir, const struct diff *diff)
 {

@@ -15,7 +15,7 @@
 #include "util/strbuf.h"
 #include "wire/gid.h"
 
-#define RING_BYTES (4u << 20)
+#define RING_BYTES (4u << 20) /* size of the receive ring, bytes */
 #define ASKS       4u         /* number of ARP or ND requests for the target's MAC address */
 #define ASK_NS     250000000u /* wait after each ARP or ND request, ns */
 #define SEND_NS    UINT64_C(2000000000) /* time after which a full transmit ring is an error, ns */

@@ -18,7 +18,7 @@
 #include "util/hex.h"
 #include "wire/crc32.h"
 
-#define SEND_DEPTH 1024u
+#define SEND_DEPTH 1024u /* maximum number of outstanding work requests */
 /* Limit of the data bytes of one work request. The agent accepts no more in one request line. */
 #define DATA_MAX (256u * 1024)
 #define POLL_NS  500000u /* time between two polls for completions, ns */

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#define NAK_NONE INT64_MIN
+#define NAK_NONE INT64_MIN /* the target sent no NAK */
 
 int request_tracker_open(struct request_tracker *tracker, struct requester_run *run)
 {

@@ -29,7 +29,7 @@ struct rewrite_region {
     uint32_t rkey;
 };
 
-#define REWRITE_PKEY 0xFFFFu
+#define REWRITE_PKEY 0xFFFFu /* P_Key of all sent packets */
 
 /* Live QPNs and PSN of one direction. A relative PSN (`rel`) is counted from a start PSN and is
  * equal in the capture and live. */

@@ -9,7 +9,7 @@
 #include "sim/sim_link.h"
 #include "util/strbuf.h"
 
-#define TIME_BASE UINT64_C(1000000000)
+#define TIME_BASE UINT64_C(1000000000) /* virtual time of the first message, ns */
 
 /* Time from the setup of a connection to the disconnect by a program, ns. It is so long that all
  * retransmissions of the setup end before the disconnect. */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define LINE ((size_t)64)
+#define LINE ((size_t)64) /* length of a cache line, bytes */
 
 static size_t whole(size_t len, size_t unit)
 {

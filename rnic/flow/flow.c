@@ -23,8 +23,8 @@
 #include "flow/table/summary_fill.h"
 #include "wire/dc.h"
 
-#define DEFAULT_CONNS  1000000u
-#define DEFAULT_WINDOW 8192u
+#define DEFAULT_CONNS  1000000u /* default of conn_max */
+#define DEFAULT_WINDOW 8192u    /* default of window_max */
 /* clock resolution that is assumed before the first packet, ns: the coarsest possible one */
 #define GRAIN_MOST UINT64_C(1000000000)
 #define GRAIN_FINE 1000u /* clock resolution that is fine enough to be ignored, ns */

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #define MEMORY "/dev/shm"
-#define ROOM   (UINT64_C(1) << 30)
+#define ROOM   (UINT64_C(1) << 30) /* free space that a recording needs in memory, bytes */
 
 const char *scratch_folder(void)
 {

@@ -10,7 +10,7 @@
 
 #define EPHEMERAL_FIRST 32768u /* dynamic ports, the default range of ip_local_port_range */
 #define EPHEMERAL_CNT   28232u
-#define CLAIM_TRIES     64
+#define CLAIM_TRIES     64 /* number of random ports that are tried */
 
 /* Maximum number of port names that the ids of this process claim. Each name needs a descriptor,
  * and descriptors are limited (getrlimit(2)). If the maximum is reached, an id gets a random port

@@ -17,7 +17,7 @@
 #include "port/sys/wait_limit.h"
 #include "ucma/ucma.h"
 
-#define PORTS_MAX 64u
+#define PORTS_MAX 64u /* maximum number of ports */
 /* time for which an ending process waits for the DREPs of its last DREQs, ns */
 #define LINGER_NS   UINT64_C(2500000000)
 #define END_POLL_NS UINT64_C(1000000)    /* interval between the checks of an ending process, ns */

@@ -16,7 +16,7 @@
 #include "port/sys/tally.h"
 #include "verbs/timeline_record.h"
 
-#define BUFFERED 512u
+#define BUFFERED 512u /* number of records written at a time */
 #define LINES_MAX                                                                                  \
     65536u /* maximum number of requests tracked for a QP; with more, the oldest one's record is   \
             * written early */

@@ -62,7 +62,7 @@ static const struct mask {
 };
 /* clang-format on */
 
-#define BTH_MASK_LEN 5
+#define BTH_MASK_LEN 5 /* bytes of the BTH up to the masked byte */
 
 /* Returns the CRC with which the ICRC of an encapsulation begins: on Ethernet the CRC of the 8
  * bytes that replace the LRH. */

@@ -7,10 +7,10 @@
 #include "wire/gid.h"
 
 #define CA_GUID       UINT64_C(0x0200000000000002)
-#define ACK_DELAY     14
+#define ACK_DELAY     14 /* code of the CM's target ACK delay */
 #define BUFFER_LEN    ((DEVICE_CM_RECVS + 1) * DEVICE_CM_RECV_LEN)
 #define SEND_OFFSET   (DEVICE_CM_RECVS * DEVICE_CM_RECV_LEN)
-#define CM_SENDS      64u
+#define CM_SENDS      64u /* maximum number of outstanding sends of QP 1 */
 #define DEFAULT_RETRY 7u
 
 static int post_buffer(struct device_cm *c, uint64_t id)

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "cm/cm.h"
 
-#define TIME_BASE UINT64_C(1000000000)
+#define TIME_BASE UINT64_C(1000000000) /* virtual time of the first packet, ns */
 
 /* When the recorded CM retransmits a message, our CM must retransmit it, too, after at most this
  * number of its timers has expired. */

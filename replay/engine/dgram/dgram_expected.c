@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#define DATAGRAM_MAX 4096u
-#define MAD_LEN      256u
+#define DATAGRAM_MAX 4096u /* longest payload of a datagram, bytes */
+#define MAD_LEN      256u  /* length of a MAD, bytes */
 
 void expected_delivery_init(struct expected_delivery *d, const struct dgram_stream *stream)
 {

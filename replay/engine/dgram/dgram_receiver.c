@@ -16,7 +16,7 @@
  * detected. */
 #define SLACK 4096u
 
-#define TIME_BASE UINT64_C(1000000000)
+#define TIME_BASE UINT64_C(1000000000) /* virtual time of the first packet, ns */
 
 /* Replay of one stream: our QP in place of the recorded receiver. */
 struct dgram_receiver {

@@ -5,7 +5,7 @@
 #include "flow/table/pair_index.h"
 #include "flow/table/read_psn_count.h"
 
-#define TABLE_MIN 1024u
+#define TABLE_MIN 1024u /* initial number of slots */
 
 /* ---- the hash table of directions ------------------------------------------------------------ */
 

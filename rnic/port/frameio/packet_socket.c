@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define RING_MIN    (256u * 1024)
-#define SEND_BUFFER (8 * 1024 * 1024)
+#define RING_MIN    (256u * 1024)     /* smallest receive ring, bytes */
+#define SEND_BUFFER (8 * 1024 * 1024) /* size of the send buffer, bytes */
 
 static int open_error(int status, const char *name, const char *text, struct error *why)
 {

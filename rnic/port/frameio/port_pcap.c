@@ -15,7 +15,7 @@
 #include "wire/bytes.h"
 #include "wire/pkt.h"
 
-#define BATCH 64u
+#define BATCH 64u /* maximum number of frames of a system call */
 /* retry interval after ENOBUFS, ns: the queue of a real interface has drained a little by then */
 #define RETRY_NS 20000u
 /* Interval (ns) at which the port also reads its other socket, while the socket that received

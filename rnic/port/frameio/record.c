@@ -20,7 +20,7 @@
 #include "wire/cm_msg.h"
 #include "wire/pkt.h"
 
-#define BUFFER (1024u * 1024)
+#define BUFFER (1024u * 1024) /* size of the write buffer, bytes */
 
 /* Intervals, ns. ALIVE_NS: between two checks whether rnic-run still exists; ROOM_NS: between two
  * checks whether rnic-run has read enough of the recording. */

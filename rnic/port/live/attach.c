@@ -17,7 +17,7 @@
 #include "port/shm/port_shm.h"
 #include "port/sys/event_fd.h"
 
-#define RING_DEFAULT (16u * 1024 * 1024)
+#define RING_DEFAULT (16u * 1024 * 1024) /* default size of the receive ring, bytes */
 
 /* List of all live devices of the process, for the fork handlers. */
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -20,7 +20,7 @@
 #include "port/live/live_impl.h"
 #include "port/sys/event_fd.h"
 
-#define POLLED_LATELY_NS 200000u
+#define POLLED_LATELY_NS 200000u /* longest time since a poll that counts as recent, ns */
 /* longest time between two polls of a program that polls continuously, ns */
 #define POLLS_NOW_NS 100000u
 #define POLLS_MAX    4u /* number of polls that shut the gate */

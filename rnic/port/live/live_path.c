@@ -18,7 +18,7 @@
 
 #define ASK_AGAIN_NS 250000000u /* interval between two requests for a neighbour, ns */
 #define LINK_HOPS    1
-#define GATEWAY_HOPS 64
+#define GATEWAY_HOPS 64 /* hop limit if a gateway is on the path */
 
 static const uint8_t zero[16];
 

@@ -3,7 +3,7 @@
 #include <signal.h>
 #include "port/live/live_impl.h"
 
-#define LOCK_SPIN_NS 10000u
+#define LOCK_SPIN_NS 10000u /* longest spin before the thread sleeps, ns */
 
 /* Locks the device, spinning first. A thread has the lock for a few microseconds, usually to send,
  * which is shorter than a sleep. */

@@ -31,10 +31,10 @@
 #include "port/sys/event_fd.h"
 #include "port/sys/wait_limit.h"
 
-#define SPIN_MAX_NS   50000u
-#define LINGER_NS     20000u
-#define LINGER_PAUSES 8u
-#define SPIN_MIN_NS   2000u
+#define SPIN_MAX_NS   50000u /* longest spin before a sleep, ns */
+#define LINGER_NS     20000u /* time awake after the last frame, ns */
+#define LINGER_PAUSES 8u     /* pause instructions between two looks at the ring */
+#define SPIN_MIN_NS   2000u  /* shortest spin before a sleep, ns */
 /* minimum number of CPUs for spinning: two for each of two processes that communicate */
 #define SPIN_CPUS 4u
 #define YIELD_NS  20000u

@@ -21,7 +21,7 @@
 #include "port/sys/wait_limit.h"
 #include "wire/bytes.h"
 
-#define BATCH     16u
+#define BATCH     16u    /* maximum number of frames of a system call */
 #define FRAME_MAX 65600u /* longest frame: an IP packet, its Ethernet header and a VLAN tag */
 #define TAG_LEN   4u
 #define ETH_ADDRS 12u /* length of both MAC addresses, after which a VLAN tag would be */

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define ANSWER_MAX 65536
+#define ANSWER_MAX 65536 /* size of the buffer for an answer, bytes */
 
 void rnic_nl_begin(struct rnic_nl_request *request, uint16_t type, uint16_t flags,
                    const void *header, size_t size)

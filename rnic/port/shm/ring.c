@@ -9,7 +9,7 @@
 #define SKIP       (UINT32_C(1) << 31)
 #define FLAGS_AT   16u /* bit at which the flags begin; the lower bits of the word are the length */
 #define LEN_MASK   0xffffu
-#define FLAGS_MASK 0xffu
+#define FLAGS_MASK 0xffu /* bits of the flags in a header word */
 /* The reader publishes its position each time it has consumed 1/PUBLISH_PART of the ring. */
 #define PUBLISH_PART 8u
 

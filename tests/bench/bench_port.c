@@ -17,6 +17,8 @@
  * other side is slower. If the peer does not wait for ACKs, the device coalesces the ACKs of
  * several WRITEs (live.c). So the number of frames that the device sent is printed as well.
  *
+ * The longest times show the waits of the machine: those of bare libpcap have no other cause.
+ *
  * The option --qps N measures only the packet rate with N QPs, compared with the rate with 64 QPs.
  *
  * The last output shows where the time of a 4096-byte packet is spent, and the rates that the live
@@ -39,8 +41,10 @@
 #define RUNS_MAX 5
 /* Number of parts of a measurement of round trips. Parts on our port and parts on bare libpcap
  * alternate, so that a change of the machine's speed affects both. */
-#define PIECES 3u
-#define REAP   64u /* one WRITE or round trip in every REAP is signaled */
+#define PIECES      3u
+#define SAMPLES_MAX (RUNS_MAX * PIECES * TRIPS)
+#define TRIPS       5000u /* round trips in one part */
+#define REAP        64u   /* one WRITE or round trip in every REAP is signaled */
 
 struct conf {
     uint32_t size;   /* payload length, bytes */
@@ -140,22 +144,42 @@ static void bare_take(pcap_t *pcap)
             return;
 }
 
+/* Round-trip times, ns. */
+struct samples {
+    size_t cnt;
+    double ns[SAMPLES_MAX];
+};
+
+/* The times of all round trips on bare libpcap and on our port. */
+static struct samples bare_samples, live_samples;
+
+/* Records the time since *since, and sets *since to the present time. */
+static void add_sample(struct samples *samples, uint64_t *since)
+{
+    uint64_t now = rnic_live_now();
+
+    if (samples->cnt < SAMPLES_MAX)
+        samples->ns[samples->cnt++] = (double)(now - *since);
+    *since = now;
+}
+
 static double bare_trips(const char *iface, bool client, int fd, const struct conf *conf)
 {
     pcap_t *pcap = bare_open(iface);
     uint8_t buf[82];
-    uint64_t start;
+    uint64_t start, since;
     double seconds;
 
     bare_frame(buf, sizeof(buf));
     sync_with(fd);
-    start = rnic_live_now();
+    start = since = rnic_live_now();
     for (unsigned i = 0; i < conf->trips; i++) {
         if (client)
             need(pcap_inject(pcap, buf, sizeof(buf)) < 0, "pcap_inject");
         bare_take(pcap);
         if (!client)
             need(pcap_inject(pcap, buf, sizeof(buf)) < 0, "pcap_inject");
+        add_sample(&bare_samples, &since);
     }
     seconds = (double)(rnic_live_now() - start) / 1e9;
     pcap_close(pcap);
@@ -370,12 +394,12 @@ static double rnic_trips(const char *iface, bool client, int fd, const struct co
     struct rnic_counters counters;
     struct end end;
     struct rnic_wc wc;
-    uint64_t start;
+    uint64_t start, since;
     double seconds;
 
     end_open(&end, iface, fd, conf);
     sync_with(fd);
-    start = rnic_live_now();
+    start = since = rnic_live_now();
     /* Each side sends byte 0 of its memory by WRITE to byte 8 of the other side's memory. */
     for (unsigned i = 1; i <= conf->trips; i++) {
         const volatile uint8_t *seen = end.mem + 8;
@@ -392,6 +416,7 @@ static double rnic_trips(const char *iface, bool client, int fd, const struct co
             }
         while (i % REAP == 0 && end_reap(&end, &wc, 1) == 0)
             ;
+        add_sample(&live_samples, &since);
     }
     seconds = (double)(rnic_live_now() - start) / 1e9;
     sync_with(fd);
@@ -480,6 +505,18 @@ static void time_trips(struct trips *trips, const char *iface, bool client, int 
     }
 }
 
+/* Prints typical time, mean and 99.9 % of the round trips. Sorts the samples. */
+static void print_samples(const char *name, struct samples *samples)
+{
+    double typical = median(samples->ns, (unsigned)samples->cnt), sum = 0;
+
+    for (size_t i = 0; i < samples->cnt; i++)
+        sum += samples->ns[i];
+    printf("     round trips of %s: typical %.2f us, mean %.2f us, 99.9 %% %.1f us\n", name,
+           typical / 1e3, sum / (double)samples->cnt / 1e3,
+           samples->ns[samples->cnt * 999 / 1000] / 1e3);
+}
+
 /* Prints the medians. Sorts the arrays. */
 static void print_trips(struct trips *trips)
 {
@@ -494,6 +531,9 @@ static void print_trips(struct trips *trips)
         trips->cnt, trips->of_bare[0], trips->of_bare[trips->cnt - 1],
         median(trips->twice, trips->cnt) * 1e6, median(trips->of_twice, trips->cnt),
         median(trips->frames, trips->cnt));
+    print_samples("bare libpcap", &bare_samples);
+    print_samples("the live port", &live_samples);
+    bare_samples.cnt = live_samples.cnt = 0;
     fflush(stdout);
 }
 
@@ -582,9 +622,9 @@ int main(int argc, char **argv)
                                                                     : qps ? run_qps
                                                                           : run;
     const struct conf confs[] = {
-        {64, quick ? 640 : 64000, quick ? 20 : 5000, quick ? 1 : RUNS_MAX, many},
-        {1024, quick ? 640 : 64000, quick ? 20 : 5000, quick ? 1 : RUNS_MAX, many},
-        {4096, quick ? 640 : 64000, quick ? 20 : 5000, quick ? 1 : RUNS_MAX, many},
+        {64, quick ? 640 : 64000, quick ? 20 : TRIPS, quick ? 1 : RUNS_MAX, many},
+        {1024, quick ? 640 : 64000, quick ? 20 : TRIPS, quick ? 1 : RUNS_MAX, many},
+        {4096, quick ? 640 : 64000, quick ? 20 : TRIPS, quick ? 1 : RUNS_MAX, many},
     };
     unsigned end = trips ? 1 : sizeof(confs) / sizeof(confs[0]);
     int pair[2];

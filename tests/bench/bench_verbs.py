@@ -133,6 +133,14 @@ def rping(wire):
 recorded = {}    # figures of the newest recording
 
 
+def write_rate(file):
+    """Returns MB/s of a program that only writes 1 GiB to a new file, 64 KiB at a time."""
+    begin = time.monotonic()
+    subprocess.run(["taskset", "-c", str(CPUS[-1]), "dd", "if=/dev/zero", f"of={file}", "bs=64K",
+                    f"count={16384 // shm.part}", "status=none"], check=True)
+    return 16384 // shm.part * 65536 / 1e6 / (time.monotonic() - begin)
+
+
 def recorder(record):
     """Returns MB/s of ib_write_bw at 8 Gbit/s, without and with a recording. With one, stores how many packets
     the file contains, and the message of rnic-run if some could not be recorded."""
@@ -147,6 +155,7 @@ def recorder(record):
         if not match:
             sys.exit(f"{test}: no number in\n{done.stdout}{done.stderr}")
         if record:
+            recorded["write"] = write_rate(os.path.join(folder, "written"))
             lost = re.search(r"(\d+) of \d+ packets could not be recorded", done.stderr)
             recorded["lost"] = int(lost[1]) if lost else 0
             recorded["MB"] = os.path.getsize(file) / 1e6 if os.path.exists(file) else 0
@@ -206,7 +215,8 @@ def run_others(runs):
         ours_value, peer_value = (statistics.median(one[i] for one in both) for i in (0, 1))
         print(f"{name:46} {ours_value:10.2f} {unit}  {ours_value / peer_value:.3f} x {peer_name}", flush=True)
     if recorded:
-        print(f"recorded: {recorded['MB']:.0f} MB, {recorded['lost']} packets lost, exit status {recorded['status']}")
+        print(f"recorded: {recorded['MB']:.0f} MB, {recorded['lost']} packets lost, exit status {recorded['status']}; "
+              f"dd alone writes {recorded['write']:.0f} MB/s to the same folder")
 
 
 def main():

@@ -250,6 +250,10 @@ static int report_response_diff(struct response_cmp *cmp, uint32_t event,
             cmp->res->inconclusive_from = event;
         }
         cmp->res->inconclusive_to = event;
+        /* A response that differs only in its data still answers its request. */
+        if (c.data && why != inconclusive_stale &&
+            event_executed_to(s, event) > cmp->recorded_acked)
+            cmp->recorded_acked = event_executed_to(s, event);
         if (cmp->res->inconclusive == INCONCLUSIVE_MAX)
             cmp->inconclusive = why;
         return 0;

@@ -97,16 +97,23 @@ static unsigned add_packet(struct search *s, struct supposed_use *use, uint32_t 
 /* Returns the cost of the packets from `from` to before `to` on the assumption that a new use of
  * the QPs begins at `from`. Stops when the cost exceeds `max`. If packet `from` costs 2 * USE_ODD
  * in the present use, the first response after it must fit the new use. Otherwise the packet may
- * have one wrong PSN, so the function adds USE_ODD. */
-static unsigned cost_of_start(struct search *s, uint32_t from, uint32_t to, unsigned max)
+ * have one wrong PSN, so the function adds USE_ODD. Sets *stop to the first packet that the new use
+ * does not explain, or to `to`. */
+static unsigned cost_of_start(struct search *s, uint32_t from, uint32_t to, unsigned max,
+                              uint32_t *stop)
 {
     struct supposed_use use;
     unsigned sum = 0, until_answer = s->cost[from] >= 2 * USE_ODD ? USE_ODD : 0;
     bool answered = false;
 
+    *stop = to;
     supposed_use_init(&use, s->trace, true);
     for (uint32_t i = from; i < to && sum <= max && !s->no_memory; i++) {
-        sum += add_packet(s, &use, i);
+        unsigned cost = add_packet(s, &use, i);
+
+        sum += cost;
+        if (cost >= USE_ODD && *stop == to)
+            *stop = i;
         if (!answered && trace_is_response(&s->trace->pkt[s->conn->pkt[i]])) {
             answered = true;
             until_answer = sum < USE_ODD ? 0 : until_answer;
@@ -128,16 +135,21 @@ static unsigned cost_between(const struct search *s, uint32_t from, uint32_t to)
 
 /* Returns the packet with which a new use began, if the use that began at packet `from` does not
  * explain packet `odd`. The costs of the packets before `to` are known. Returns 0 if no new use
- * began up to `odd`. Packet `odd` is a single wrong packet if two conditions hold. The costs are
- * lowest with a use that begins after `odd`, and the present use explains the packets between `odd`
- * and this beginning. A use without a response cannot be replayed, so no other use begins after
- * it. */
+ * began up to `odd`. A use without a response cannot be replayed, so another use begins after it
+ * only if the present use cannot explain the first request (2 * USE_ODD).
+ *
+ * The packets before `to` may belong to several uses. So the start with the lowest costs is only a
+ * first guess: the search is repeated with the packets before the first one that this guess does
+ * not explain. If the costs are lowest with a use that begins after `odd`, the search is repeated
+ * with the packets before that use, because packet `odd` may be a single wrong packet. */
 static uint32_t find_start(struct search *s, uint32_t from, uint32_t odd, uint32_t to)
 {
     uint32_t low = odd - from > BEFORE ? odd - BEFORE : from;
     uint32_t best[2] = {0, 0};  /* best start up to `odd`, and after it */
     unsigned tries[2] = {0, 0}; /* number of starts examined up to `odd`, and after it */
+    uint32_t stop[2] = {to, to}, at;
     unsigned one = cost_between(s, low, to), least[2];
+    bool later;
 
     if (one < GAIN_MIN)
         return 0;
@@ -150,18 +162,28 @@ static uint32_t find_start(struct search *s, uint32_t from, uint32_t odd, uint32
 
         if (after && tries[1] == STARTS_MAX)
             continue;
-        if (start <= low || start <= s->answered || s->effort == 0)
+        if (start <= low || s->effort == 0)
             break;
+        if (start <= s->answered && s->cost[start] < 2 * USE_ODD)
+            continue;
         sum = cost_between(s, low, start);
         if (sum <= least[after])
-            sum += cost_of_start(s, start, to, least[after] - sum);
+            sum += cost_of_start(s, start, to, least[after] - sum, &at);
         tries[after]++;
         if (sum > least[after] || (best[after] && sum == least[after]))
             continue; /* of equal costs, choose the latest start */
         least[after] = sum;
         best[after] = start;
+        stop[after] = at;
     }
-    return best[1] && least[1] < least[0] && cost_between(s, odd, best[1]) < GAIN_MIN ? 0 : best[0];
+    later = best[1] && least[1] < least[0];
+    if (best[later] && stop[later] < to && stop[later] > odd) {
+        uint32_t nearer = find_start(s, from, odd, stop[later]);
+
+        if (nearer)
+            return nearer;
+    }
+    return later ? find_start(s, from, odd, best[1]) : best[0];
 }
 
 /* Records packet `i` if it may be the first request of a use: its PSN does not follow that of the

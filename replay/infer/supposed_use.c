@@ -11,6 +11,10 @@
 #define USE_LATE  1u
 #define USE_OTHER 1u
 
+/* Cost of a response whose MSN is lower than that of an earlier response. A new use explains it if
+ * also a request repeats an acknowledged PSN, because the MSN then counts from 0 again. */
+#define USE_BACK (2 * USE_ODD - 1)
+
 /* Cost of an empty WRITE that Linux rxe sends only after RESET (D57), inside a use. */
 #define USE_RESET 2u
 
@@ -26,6 +30,12 @@
 
 /* Time after which the network no longer reorders two packets, ns. */
 #define REORDER_NS UINT64_C(50000000)
+
+/* Time after which neither the network nor the capture copies a packet, ns. */
+#define COPY_NS UINT64_C(1000000)
+
+/* Maximum number of PSNs from a READ to the last response to it that is searched. */
+#define READ_PSNS 64
 
 /* Maximum number of PSNs by which Linux rxe shifts its requests (D41, D57). */
 #define SHIFT_MAX 32
@@ -83,7 +93,7 @@ static struct use_request *put_request(struct supposed_use *use, unsigned side, 
             return NULL;
         e = &use->request[use->psns.cnt - 1];
     }
-    *e = (struct use_request){.pkt = idx};
+    *e = (struct use_request){.pkt = idx, .last = idx};
     return e;
 }
 
@@ -94,16 +104,30 @@ static bool lacks_address(const struct roce_pkt *p)
            (p->bth.opcode == ROCE_OP_RC_FLUSH || p->bth.opcode == ROCE_OP_RC_ATOMIC_WRITE);
 }
 
-/* Returns whether two packets with one opcode have different immediate data, or invalidate
- * different R_Keys. */
+/* Returns whether two packets with one opcode have different immediate data or atomic operands, or
+ * invalidate different R_Keys. */
 static bool has_other_word(const struct roce_pkt *a, const struct roce_pkt *b)
 {
     return (roce_opcode_has(a->op, ROCE_HDR_IMMDT) && a->immdt.imm != b->immdt.imm) ||
-           (roce_opcode_has(a->op, ROCE_HDR_IETH) && a->ieth.rkey != b->ieth.rkey);
+           (roce_opcode_has(a->op, ROCE_HDR_IETH) && a->ieth.rkey != b->ieth.rkey) ||
+           (roce_opcode_has(a->op, ROCE_HDR_ATOMICETH) &&
+            (a->atomiceth.swap_add != b->atomiceth.swap_add ||
+             (a->op->kind == ROCE_KIND_CMP_SWAP && a->atomiceth.compare != b->atomiceth.compare)));
+}
+
+static bool has_address(const struct roce_pkt *p)
+{
+    return roce_opcode_has(p->op, ROCE_HDR_RETH) || roce_opcode_has(p->op, ROCE_HDR_ATOMICETH);
+}
+
+/* Returns the remote address of a request with a RETH or an AtomicETH. */
+static uint64_t address_of(const struct roce_pkt *p)
+{
+    return roce_opcode_has(p->op, ROCE_HDR_RETH) ? p->reth.va : p->atomiceth.va;
 }
 
 /* Returns whether two packets request different operations: their opcode, length, immediate data,
- * or the address in their headers differs. */
+ * operand, or the address in their headers differs. */
 static bool is_other_request(const struct roce_pkt *a, const struct roce_pkt *b)
 {
     if (a->bth.opcode != b->bth.opcode || a->payload_len != b->payload_len || has_other_word(a, b))
@@ -115,16 +139,18 @@ static bool is_other_request(const struct roce_pkt *a, const struct roce_pkt *b)
            (a->atomiceth.va != b->atomiceth.va || a->atomiceth.rkey != b->atomiceth.rkey);
 }
 
-/* Returns whether two packets differ in at least two of opcode, length, address, immediate data and
- * payload bytes, so that they are not two copies of one request with one altered field. */
+/* Returns whether two packets differ in at least two of opcode, length, address, immediate data or
+ * operand, and payload bytes, so that they are not two copies of one request with one altered
+ * field. */
 static bool is_unrelated(const struct roce_pkt *a, const struct roce_pkt *b)
 {
     size_t common = a->payload_len < b->payload_len ? a->payload_len : b->payload_len;
-    bool addressed = roce_opcode_has(a->op, ROCE_HDR_RETH) && roce_opcode_has(b->op, ROCE_HDR_RETH);
     unsigned cnt = a->bth.opcode != b->bth.opcode;
 
-    cnt += a->payload_len != b->payload_len || (addressed && a->reth.dma_len != b->reth.dma_len);
-    cnt += addressed && (a->reth.va != b->reth.va || a->reth.rkey != b->reth.rkey);
+    cnt += a->payload_len != b->payload_len ||
+           (roce_opcode_has(a->op, ROCE_HDR_RETH) && roce_opcode_has(b->op, ROCE_HDR_RETH) &&
+            a->reth.dma_len != b->reth.dma_len);
+    cnt += has_address(a) && has_address(b) && address_of(a) != address_of(b);
     cnt += a->bth.opcode == b->bth.opcode && has_other_word(a, b);
     cnt += common > 0 && memcmp(a->payload, b->payload, common) != 0;
     return cnt > 1;
@@ -288,9 +314,12 @@ static int add_request(struct supposed_use *use, uint32_t idx, unsigned which)
     if (roce_psn_diff(reach, side->reach) > 0)
         side->reach = reach;
     side->repeats |= e != NULL;
-    if (e)
+    if (e) {
+        e->last = idx;
+        e->before = e->answer;
         return (int)(cost + compare_requests(use, idx, which, e) +
                      (side->answered && roce_psn_diff(psn, side->high_psn) <= 0 ? USE_LATE : 0));
+    }
     e = put_request(use, which, idx);
     if (!e)
         return -1;
@@ -318,31 +347,79 @@ static bool is_other_kind(const struct supposed_use *use, const struct roce_opco
                : false;
 }
 
-/* Returns whether a response has a lower MSN than an earlier response that the responder certainly
- * sent first. The response to a duplicate READ or atomic may have the MSN of the first execution.
- * `e` is the request with the PSN of the response, or NULL. If the earlier response was captured
- * before this request, the responder certainly sent it first. */
-static bool counts_back(const struct supposed_use *use, const struct use_side *side,
-                        const struct trace_packet *p, const struct use_request *e)
+/* Returns the request whose response has PSN `psn`: `e`, the request with this PSN, or else the
+ * READ before it that draws several responses. Returns NULL if it was not captured. */
+static const struct use_request *answered_request(const struct supposed_use *use, unsigned side,
+                                                  roce_psn psn, const struct use_request *e)
 {
-    return side->answered && roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(side->high_msn)) < 0 &&
-           (roce_opcode(p->opcode)->kind == ROCE_KIND_ACK ||
-            roce_psn_diff(roce_psn_of(p->psn), side->high_psn) > 0) &&
-           ((e && e->pkt > side->high_pkt) ||
-            is_sent_after(use->trace, p, &use->trace->pkt[side->high_pkt]));
+    for (int32_t off = -1; !e && off >= -READ_PSNS; off--) {
+        e = find_request(use, side, roce_psn_add(psn, off));
+        if (e && roce_psn_diff(reach_of(&use->trace->pkt[e->pkt]), psn) <= 0)
+            return NULL;
+    }
+    return e;
 }
 
-/* Returns whether the use cannot explain the MSN of the response `p`. `e` is the request with the
- * PSN of `p`, or NULL. */
-static bool is_odd_msn(const struct supposed_use *use, struct use_side *side,
-                       const struct trace_packet *p, const struct use_request *e)
+/* Returns whether response `p` certainly answers a copy of its request that was captured after the
+ * response with the highest MSN. The earlier copies were already answered, so long before that
+ * neither the network nor the capture made `p` as a copy of that response. */
+static bool answers_later_copy(const struct supposed_use *use, unsigned which,
+                               const struct trace_packet *p, const struct use_request *e)
 {
+    const struct use_side *side = &use->side[which];
+
+    e = answered_request(use, which, roce_psn_of(p->psn), e);
+    return e && e->before && e->last > side->high_pkt &&
+           roce_opcode(use->trace->pkt[e->before].opcode)->kind == roce_opcode(p->opcode)->kind &&
+           p->time - use->trace->pkt[e->before].time >= COPY_NS;
+}
+
+/* Returns whether an Atomic ACK has another original value than an earlier one to request `e`. A
+ * responder executes an atomic once and repeats the value (R115). */
+static bool has_other_original(const struct supposed_use *use, const struct trace_packet *p,
+                               const struct use_request *e)
+{
+    const struct trace_packet *q = e && e->answer ? &use->trace->pkt[e->answer] : NULL;
+    struct roce_pkt pkt, before;
+
+    if (!q || q->opcode != p->opcode || roce_opcode(p->opcode)->kind != ROCE_KIND_ATOMIC_ACK)
+        return false;
+    trace_parse(p, &pkt);
+    trace_parse(q, &before);
+    return pkt.atomicacketh.orig != before.atomicacketh.orig;
+}
+
+/* Returns whether a response has a lower MSN than an earlier response that the responder certainly
+ * sent first. The response to a duplicate READ or atomic may have the MSN of the first execution,
+ * unless it certainly answers a later copy. `e` is the request with the PSN of the response, or
+ * NULL. If the earlier response was captured before this request, the responder certainly sent it
+ * first. */
+static bool counts_back(const struct supposed_use *use, unsigned which,
+                        const struct trace_packet *p, const struct use_request *e)
+{
+    const struct use_side *side = &use->side[which];
+
+    if (!side->answered || roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(side->high_msn)) >= 0)
+        return false;
+    return answers_later_copy(use, which, p, e) ||
+           ((roce_opcode(p->opcode)->kind == ROCE_KIND_ACK ||
+             roce_psn_diff(roce_psn_of(p->psn), side->high_psn) > 0) &&
+            ((e && e->pkt > side->high_pkt) ||
+             is_sent_after(use->trace, p, &use->trace->pkt[side->high_pkt])));
+}
+
+/* Returns the cost of the MSN of response `p`: 0 if the use explains it. `e` is the request with
+ * the PSN of `p`, or NULL. */
+static unsigned cost_of_msn(struct supposed_use *use, unsigned which, const struct trace_packet *p,
+                            const struct use_request *e)
+{
+    struct use_side *side = &use->side[which];
     bool ack = roce_opcode(p->opcode)->kind == ROCE_KIND_ACK;
     bool nak = ack && roce_syndrome_kind(p->syndrome) != ROCE_SYN_ACK;
     int32_t cnt;
 
-    if (counts_back(use, side, p, e))
-        return true;
+    if (counts_back(use, which, p, e))
+        return USE_BACK;
     /* If the capture lacks the start of the use, the MSN of this response gives an upper limit of
      * the messages before the use. */
     if (ack && !nak && e && e->ended && !use->from_start &&
@@ -353,7 +430,9 @@ static bool is_odd_msn(const struct supposed_use *use, struct use_side *side,
     }
     cnt = roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(side->msn));
     return side->counted && (cnt > roce_psn_diff(side->reach, side->base) + nak ||
-                             (ack && !nak && e && cnt < (int32_t)e->ended));
+                             (ack && !nak && e && cnt < (int32_t)e->ended))
+               ? USE_ODD
+               : 0;
 }
 
 static int add_response(struct supposed_use *use, uint32_t idx, unsigned which)
@@ -362,7 +441,7 @@ static int add_response(struct supposed_use *use, uint32_t idx, unsigned which)
     const struct roce_opcode *op = roce_opcode(p->opcode);
     struct use_side *side = &use->side[which];
     roce_psn psn = roce_psn_of(p->psn);
-    const struct use_request *e;
+    struct use_request *e;
 
     if (!side->started)
         return use->from_start ? USE_ODD : 0;
@@ -371,9 +450,13 @@ static int add_response(struct supposed_use *use, uint32_t idx, unsigned which)
     e = find_request(use, which, psn);
     if (e && is_other_kind(use, op, e))
         return USE_ODD;
+    if (has_other_original(use, p, e))
+        return USE_ODD + (int)cost_of_msn(use, which, p, e);
     if (trace_counts_messages(op)) {
-        if (is_odd_msn(use, side, p, e))
-            return USE_ODD;
+        unsigned cost = cost_of_msn(use, which, p, e);
+
+        if (cost > 0)
+            return (int)cost;
         if (!side->answered ||
             roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(side->high_msn)) > 0) {
             side->high_msn = p->msn;
@@ -383,6 +466,8 @@ static int add_response(struct supposed_use *use, uint32_t idx, unsigned which)
             side->high_psn = psn;
         side->answered = true;
     }
+    if (e)
+        e->answer = idx;
     return roce_psn_diff(psn, side->base) < -1 ? USE_LATE : 0;
 }
 

@@ -49,8 +49,11 @@ struct use_side {
 /* First captured request with one particular PSN. */
 struct use_request {
     uint32_t pkt;     /* index into trace.pkt */
+    uint32_t last;    /* index into trace.pkt of the latest copy */
     uint32_t shifted; /* index into trace.pkt of another request with this PSN, if the requester
                        * shifts PSNs; 0: none */
+    uint32_t before;  /* index into trace.pkt of the latest response before that copy; 0: none */
+    uint32_t answer;  /* index into trace.pkt of the latest response with this PSN; 0: none */
     uint32_t ended;   /* minimum number of messages that ended up to this request; 0: unknown */
 };
 

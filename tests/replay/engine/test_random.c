@@ -15,6 +15,7 @@
 #include "engine/base/diff.h"
 #include "replay/capture.h"
 #include "report/verdict.h"
+#include "reuse.h"
 #include "sim/traffic.h"
 #include "support/suite.h"
 
@@ -161,6 +162,17 @@ static void record_contention(uint64_t seed, struct rng *rng, unsigned qp_max,
     contention_end();
 }
 
+static void record_reuse(uint64_t seed, struct rng *rng, unsigned qp_max,
+                         const struct simnet_path *path)
+{
+    unsigned qp_cnt = qp_max > 1 ? 1 + rng_below(rng, qp_max) : 1;
+
+    tap_in(
+        reuse_begin(seed, qp_cnt, rng_below(rng, 2) ? ROCE_ENCAP_V2_IP4 : ROCE_ENCAP_V2_IP6, path));
+    reuse_run();
+    reuse_end();
+}
+
 static void add_reordering(struct rng *rng, struct simnet_path *path)
 {
     path->reorder_ppm = rng_below(rng, 400000);
@@ -275,6 +287,10 @@ enum {
     DELAYED,
     QUEUED,
     ALL_AT_ONCE,
+    REUSED,
+    REUSED_BAD,
+    REUSED_LATE,
+    REUSED_MIXED,
     SORT_CNT
 };
 
@@ -339,6 +355,29 @@ static const struct sort sorts[SORT_CNT] = {
                      .qp_max = QP_PAIR_QPS,
                      .network = MIXED,
                      .percent = 97},
+    [REUSED] = {.what = "QPs used again from the same PSN, perfect network",
+                .file = "reused-perfect",
+                .record = record_reuse,
+                .qp_max = QP_PAIR_QPS,
+                .percent = 100},
+    [REUSED_BAD] = {.what = "QPs used again from the same PSN, bad network",
+                    .file = "reused-bad",
+                    .record = record_reuse,
+                    .qp_max = QP_PAIR_QPS,
+                    .network = FAULTY,
+                    .percent = 97},
+    [REUSED_LATE] = {.what = "QPs used again from the same PSN, round trips beyond the ACK timeout",
+                     .file = "reused-late",
+                     .record = record_reuse,
+                     .qp_max = QP_PAIR_QPS,
+                     .network = SLOW,
+                     .percent = 90},
+    [REUSED_MIXED] = {.what = "QPs used again from the same PSN, all impairments",
+                      .file = "reused-mixed",
+                      .record = record_reuse,
+                      .qp_max = QP_PAIR_QPS,
+                      .network = MIXED,
+                      .percent = 92},
 };
 
 static void recordings_of_one_connection_pass(void)
@@ -365,6 +404,14 @@ static void recordings_of_slow_and_reordering_networks_pass(void)
     expect_passes(&sorts[DELAYED]);
     expect_passes(&sorts[QUEUED]);
     expect_passes(&sorts[ALL_AT_ONCE]);
+}
+
+static void recordings_of_qps_used_again_pass(void)
+{
+    expect_passes(&sorts[REUSED]);
+    expect_passes(&sorts[REUSED_BAD]);
+    expect_passes(&sorts[REUSED_LATE]);
+    expect_passes(&sorts[REUSED_MIXED]);
 }
 
 /* An earlier version of the replay failed each of these recordings wrongly, for the reason in
@@ -410,6 +457,9 @@ static void recordings_once_failed_wrongly_pass(void)
         {REORDERED, 90143, "the network delays two requests, and the requester gets no NAK"},
         {REORDERED, 200172, "one late response shows that the network reorders"},
         {ALL_AT_ONCE, 90131, "a late response continues a READ that was restarted at its PSN"},
+        {REUSED_BAD, 8, "a use of two READs equals the use before, and only its MSN differs"},
+        {REUSED_BAD, 2, "the packets after the first one of a use belong to two uses"},
+        {REUSED_LATE, 29, "an ACK repeats the PSN of a READ whose data is inconclusive"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
@@ -423,4 +473,4 @@ static void recordings_once_failed_wrongly_pass(void)
 SUITE("replay.random", TEST(recordings_of_one_connection_pass),
       TEST(recordings_of_several_connections_pass), TEST(recordings_of_contention_pass),
       TEST(recordings_of_slow_and_reordering_networks_pass),
-      TEST(recordings_once_failed_wrongly_pass))
+      TEST(recordings_of_qps_used_again_pass), TEST(recordings_once_failed_wrongly_pass))

@@ -289,6 +289,83 @@ static void add_short_use(struct talk *t, bool write)
     talk_read_resp(t, ROCE_OP_RC_READ_RESP_ONLY, 1, 2, 16, 2);
 }
 
+/* The program ends a use before a response arrives. Its next use begins with another request at the
+ * same PSN. The first use cannot be replayed, and must not cause a difference. */
+static void a_use_may_follow_a_use_without_responses(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_send(&t, ROCE_OP_RC_SEND_FIRST, 0, 1024, 1);
+    talk_send(&t, ROCE_OP_RC_SEND_LAST, 1, 133, 2);
+    t.time += 11000000;
+    for (uint32_t psn = 0; psn < 3; psn++) {
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, psn, 23 + psn, (uint8_t)(7 + psn));
+        talk_ack(&t, psn, 0x1F, psn + 1);
+    }
+    EXPECT_EQ(count_passed(&t, "no-response.pcap"), 1);
+}
+
+/* Two uses consist of the same atomics. In the second use, the Atomic ACKs have other original
+ * values and count from 0 again. */
+static void other_original_values_show_a_new_use(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    for (uint32_t i = 0; i < 8; i++) {
+        t.time += i == 4 ? 5000000 : 0;
+        talk_atomic(&t, ROCE_OP_RC_FETCH_ADD, i % 4, 0x1000, 7, 1, 0);
+        talk_atomic_ack(&t, i % 4, i % 4 + 1, 100 + i);
+    }
+    EXPECT_EQ(count_passed(&t, "equal-atomics.pcap"), 2);
+}
+
+/* A use consists of one READ that the use before also began with. Only the MSN of the response,
+ * which counts from 0 again, shows the new use. */
+static void a_read_that_counts_from_0_shows_a_new_use(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_read(&t, 0, 0x1000, 7, 64);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 0, 1, 64, 3);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 1, 16, 1);
+    talk_ack(&t, 1, 0x1F, 2);
+    t.time += 5000000;
+    talk_read(&t, 0, 0x1000, 7, 64);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 0, 1, 64, 3);
+    EXPECT_EQ(count_passed(&t, "read-counts.pcap"), 2);
+}
+
+/* The network delays ACKs of retransmitted requests behind the response to a later READ. The MSN of
+ * these ACKs is lower, but no new use begins before the pause. */
+static void delayed_acks_begin_no_use(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 0, 16, 1);
+    talk_ack(&t, 0, 0x1F, 1);
+    for (unsigned copy = 0; copy < 2; copy++) {
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, 1, 16, 2);
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, 2, 16, 3);
+        if (copy == 1)
+            talk_read(&t, 3, 0x1000, 7, 64);
+        talk_ack(&t, 2, 0x1F, 3);
+        t.time += 6000000;
+    }
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 3, 4, 64, 3);
+    talk_ack(&t, 2, 0x1F, 3);
+    talk_ack(&t, 2, 0x1F, 3);
+    t.time += 100000000;
+    for (uint32_t psn = 0; psn < 8; psn++) {
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, psn, 23 + psn, (uint8_t)(7 + psn));
+        talk_ack(&t, psn, 0x1F, psn + 1);
+    }
+    EXPECT_EQ(count_passed(&t, "delayed-acks.pcap"), 2);
+}
+
 /* Only one request shows that a use of one message is over. It shows a new use if it differs in
  * opcode and length, but if only its length differs, it may be an altered retransmission. */
 static void a_use_of_one_message_is_a_use(void)
@@ -540,8 +617,9 @@ SUITE("replay.connections", TEST(every_capture_has_the_connections_that_check_pr
       TEST(a_late_ack_after_a_retransmission_begins_no_use),
       TEST(a_use_may_begin_with_a_reordered_request), TEST(equal_uses_are_told_apart_by_the_msn),
       TEST(the_msn_shows_the_first_of_reordered_requests), TEST(one_wrong_psn_begins_no_use),
-      TEST(a_use_of_one_message_is_a_use),
-      TEST(a_use_begins_after_the_last_retries_of_the_use_before),
+      TEST(a_use_of_one_message_is_a_use), TEST(a_use_may_follow_a_use_without_responses),
+      TEST(other_original_values_show_a_new_use), TEST(a_read_that_counts_from_0_shows_a_new_use),
+      TEST(delayed_acks_begin_no_use), TEST(a_use_begins_after_the_last_retries_of_the_use_before),
       TEST(shifted_psns_after_empty_writes_begin_no_use),
       TEST(a_request_may_arrive_in_the_next_use),
       TEST(one_wrong_msn_before_a_use_begins_no_other_use),

@@ -14,7 +14,6 @@ struct asset {
 extern const struct asset asset_dygraph_js, asset_dygraph_css;
 /* The variables below are files of the folder browser/. */
 extern const struct asset asset_page_html, asset_page_css;
-extern const struct asset asset_data_js, asset_words_js, asset_graph_js, asset_heat_js,
-    asset_page_js;
+extern const struct asset asset_data_js, asset_graph_js, asset_heat_js, asset_page_js;
 
 #endif

@@ -113,6 +113,12 @@ unsigned packet_run_direction(const struct packet_run *run)
     return response ? !run->side : run->side;
 }
 
+bool packet_run_is_in(const struct packet_run *run, unsigned direction)
+{
+    return run->class != RUN_CNP && run->class != RUN_OTHER &&
+           packet_run_direction(run) == direction;
+}
+
 /* Sets all members of a run to those of one packet and its analysis. */
 static void set_run(struct packet_run *run, const struct roce_flow_in *in,
                     const struct roce_flow_result *r, enum run_class class)

@@ -84,6 +84,9 @@ struct packet_runs {
  * responses the other side. */
 unsigned packet_run_direction(const struct packet_run *run);
 
+/* Returns whether the run has PSNs, and they belong to the requests of side `direction`. */
+bool packet_run_is_in(const struct packet_run *run, unsigned direction);
+
 /* Returns whether packet_runs_make_room() must be called before the next packet. */
 static inline bool packet_runs_are_full(const struct packet_runs *runs)
 {

@@ -84,8 +84,7 @@ int page_add(struct page *page, const struct page_capture *capture,
 void page_end(struct page *page)
 {
     static const struct asset *const scripts[] = {&asset_dygraph_js, &asset_data_js,
-                                                  &asset_words_js,   &asset_graph_js,
-                                                  &asset_heat_js,    &asset_page_js};
+                                                  &asset_graph_js, &asset_heat_js, &asset_page_js};
 
     if (!page->captures) {
         fprintf(page->out, "<style>.graphs{display:none}</style>\n");

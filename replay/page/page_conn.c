@@ -4,9 +4,9 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include "check/causes/path_text.h"
 #include "check/check_json.h"
 #include "check/headline.h"
+#include "page/page_texts.h"
 #include "util/json_line.h"
 #include "util/json_util.h"
 #include "util/strbuf.h"
@@ -105,25 +105,6 @@ int page_conn_write_summary(FILE *out, const struct check_report *report, int st
 /* ---- members that only the page has ------------------------------------------------------------
  */
 
-static void put_reason(struct json_line *to, const struct roce_conn_summary *sum,
-                       const struct two_points *points)
-{
-    const struct path path = path_of(points, sum, sum->facts.end_side & 1u);
-    char buf[LINE_LEN];
-    struct strbuf t = strbuf_of(buf, sizeof(buf));
-
-    if (check_conn_failed(sum) || check_conn_stuck(sum)) {
-        check_conn_reason(&t, sum);
-        strbuf_addf(&t, "\n");
-        check_conn_hint(&t, sum, NULL, points != NULL);
-        if (path.mine) {
-            strbuf_addf(&t, "\n");
-            path_last_text(&t, &path, sum->facts.end_frame);
-        }
-    }
-    json_line_text(to, "why", t.len ? buf : NULL);
-}
-
 static void put_hist(struct json_line *to, const char *key, const struct roce_hist *hist)
 {
     if (!hist || hist->total == 0)
@@ -131,7 +112,8 @@ static void put_hist(struct json_line *to, const char *key, const struct roce_hi
     json_line_open(to, key, '[');
     for (unsigned i = 0; i < ROCE_HIST_BUCKETS; i++)
         if (hist->cnt[i]) {
-            json_line_number(to, NULL, i);
+            json_line_number(to, NULL, roce_hist_low(i));
+            json_line_number(to, NULL, roce_hist_low(i + 1));
             json_line_number(to, NULL, hist->cnt[i]);
         }
     json_line_close(to, ']');
@@ -181,7 +163,7 @@ static int put_page_members(FILE *out, const struct roce_conn_summary *sum,
     json_line_begin(&to, out, false);
     json_line_text(&to, "title", buf);
     json_line_number(&to, "trouble", headline_state(sum));
-    put_reason(&to, sum, points);
+    page_texts_conn(&to, sum, points);
     return json_line_end(&to);
 }
 

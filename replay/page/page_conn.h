@@ -7,8 +7,9 @@
 #include "check/check_report.h"
 
 /* Returns the JSON member "histogram" of a connection: for each side, latency histograms by
- * operation, and the histogram "rtt". Each is an array of bucket (hist.h), number of samples,
- * bucket, number of samples, ... The caller frees the result. Returns NULL if out of memory. */
+ * operation, and the histogram "rtt". Each is an array with three numbers for each bucket that has
+ * samples: its shortest duration and its end, ns, and the number of samples. The caller frees the
+ * result. Returns NULL if out of memory. */
 char *page_conn_histogram(const struct roce_conn_summary *sum);
 
 /*
@@ -16,7 +17,8 @@ char *page_conn_histogram(const struct roce_conn_summary *sum);
  * members. It has the members of check_json_conn(), and:
  *   "title"     the two endpoints
  *   "trouble"   state of the connection as a number (enum headline_state); a larger one is worse
- *   "why"       text of the report: why the connection failed or got stuck; otherwise null
+ *
+ * and those of page_texts_conn().
  *
  * `points` is the comparison with a second capture, or NULL. The caller frees the result. Returns
  * NULL if out of memory.

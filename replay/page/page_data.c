@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "page/page_conn.h"
+#include "page/page_texts.h"
+#include "page/psn_legend.h"
 #include "util/keymap.h"
 #include "wire/codes.h"
 
@@ -143,27 +145,48 @@ static void write_styles(FILE *out, const struct styles *styles)
                 run->sport);
         page_conn_put_string(
             out, run->syndrome ? roce_syndrome_text(run->syndrome, buf, sizeof(buf)) : "");
-        fputc(']', out);
+        fprintf(out, ",%u]", packet_run_direction(run));
     }
     fputc(']', out);
 }
 
-/* Latest PSN of each direction, unwrapped: it continues beyond 2^24. Requests and their responses
- * use one sequence of PSNs. */
+/* PSN of each direction to which the graph is relative, and PSN of the latest run, which continues
+ * beyond 2^24. Requests and their responses use one sequence of PSNs. */
 struct psn_axis {
-    bool known[2];
+    uint32_t base[2];
     int64_t last[2];
 };
 
-static int64_t unwrap_psn(struct psn_axis *axis, unsigned direction, uint32_t psn)
+/* Returns the axis of a connection. It begins with the first PSN of the requester, or with the PSN
+ * of the first run if that is earlier or the requester's is unknown. */
+static struct psn_axis begin_axis(const struct packet_runs *runs,
+                                  const struct roce_conn_summary *sum)
 {
-    if (axis->known[direction])
-        axis->last[direction] +=
-            roce_psn_diff(roce_psn_of(psn), roce_psn_of((uint32_t)axis->last[direction]));
-    else
-        axis->last[direction] = psn;
-    axis->known[direction] = true;
-    return axis->last[direction];
+    struct psn_axis axis = {{0, 0}, {0, 0}};
+
+    for (unsigned d = 0; d < 2; d++) {
+        const uint32_t first = sum->side[d].first_psn;
+        uint32_t i = 0, psn;
+
+        while (i < runs->cnt && !packet_run_is_in(&runs->run[i], d))
+            i++;
+        psn = i < runs->cnt ? runs->run[i].psn : 0;
+        axis.base[d] =
+            first == ROCE_PSN_UNKNOWN || roce_psn_diff(roce_psn_of(psn), roce_psn_of(first)) < 0
+                ? psn
+                : first;
+        axis.last[d] = axis.base[d];
+    }
+    return axis;
+}
+
+/* Returns the difference of a PSN to the latest one of its direction. */
+static int64_t psn_step(struct psn_axis *axis, unsigned direction, uint32_t psn)
+{
+    int64_t step = roce_psn_diff(roce_psn_of(psn), roce_psn_of((uint32_t)axis->last[direction]));
+
+    axis->last[direction] += step;
+    return step;
 }
 
 enum column {
@@ -196,7 +219,6 @@ struct column_state {
     uint64_t time;
     uint32_t frame;
     struct psn_axis axis;
-    int64_t psn[2];
     struct styles *styles;
 };
 
@@ -217,15 +239,10 @@ static int64_t column_value(struct column_state *state, enum column column,
         return v;
     case COLUMN_FRAMES: return (int64_t)run->last_frame - run->first_frame;
     case COLUMN_CNT: return run->cnt;
-    case COLUMN_PSN: {
-        unsigned d = packet_run_direction(run);
-
+    case COLUMN_PSN:
         if (run->class == RUN_CNP || run->class == RUN_OTHER)
             return 0;
-        v = unwrap_psn(&state->axis, d, run->psn) - state->psn[d];
-        state->psn[d] += v;
-        return v;
-    }
+        return psn_step(&state->axis, packet_run_direction(run), run->psn);
     case COLUMN_SPAN: return run->span;
     case COLUMN_PAYLOAD: return (int64_t)run->payload;
     case COLUMN_WIRE: return (int64_t)run->wire;
@@ -240,8 +257,10 @@ static int64_t column_value(struct column_state *state, enum column column,
 }
 
 /* Returns 0, or -1 if out of memory. */
-static int write_runs(FILE *out, const struct packet_runs *runs, uint64_t base)
+static int write_runs(FILE *out, const struct packet_runs *runs, uint64_t base,
+                      const struct roce_conn_summary *sum)
 {
+    const struct psn_axis axis = begin_axis(runs, sum);
     struct styles styles;
     struct numbers numbers;
     int rc;
@@ -251,9 +270,9 @@ static int write_runs(FILE *out, const struct packet_runs *runs, uint64_t base)
         return -1;
     }
     begin_numbers(&numbers, out);
-    fprintf(out, ",\"runs\":{");
+    fprintf(out, ",\"runs\":{\"psn_base\":[%u,%u],", axis.base[0], axis.base[1]);
     for (unsigned column = 0; column < COLUMNS; column++) {
-        struct column_state state = {.time = base, .styles = &styles};
+        struct column_state state = {.time = base, .axis = axis, .styles = &styles};
         char sep = 0;
 
         fprintf(out, "\"%s\":[", column_names[column]);
@@ -277,6 +296,54 @@ static int write_runs(FILE *out, const struct packet_runs *runs, uint64_t base)
     free_styles(&styles);
     fputc('}', out);
     return rc;
+}
+
+/* ---- legends and bands --------------------------------------------------------------------------
+ */
+
+/* Bands of one kind that are written. */
+struct band_list {
+    FILE *out;
+    const struct packet_runs *runs;
+    enum wait_band_kind kind;
+    const char *sep;
+};
+
+static void write_band(void *user, const struct wait_band *band)
+{
+    struct band_list *list = user;
+
+    if (band->kind != list->kind)
+        return;
+    fprintf(list->out, "%s%zu,%" PRIu64, list->sep, (size_t)(band->run - list->runs->run),
+            band->ns);
+    list->sep = ",";
+}
+
+/* Writes the legend of each direction: [class, text] of each entry. A band also has the array [run,
+ * ns, run, ns, ...]: the run that ended each wait, and how long it was. */
+static void write_legends(FILE *out, const struct packet_runs *runs)
+{
+    fprintf(out, ",\"legends\":[");
+    for (unsigned d = 0; d < 2; d++) {
+        struct psn_legend_entry entry[PSN_LEGEND_MAX];
+        const unsigned cnt = psn_legend(runs, d, entry);
+
+        fprintf(out, "%s[", d ? "," : "");
+        for (unsigned i = 0; i < cnt; i++) {
+            struct band_list list = {out, runs, (enum wait_band_kind)entry[i].kind, ""};
+
+            fprintf(out, "%s[\"%s\",\"%s\"", i ? "," : "", entry[i].class, entry[i].text);
+            if (entry[i].kind < WAIT_BAND_KINDS) {
+                fprintf(out, ",[");
+                wait_bands_find(runs, d, write_band, &list);
+                fprintf(out, "]");
+            }
+            fprintf(out, "]");
+        }
+        fprintf(out, "]");
+    }
+    fprintf(out, "]");
 }
 
 /* ---- data of messages --------------------------------------------------------------------------
@@ -360,7 +427,8 @@ static int write_conn(FILE *out, const struct page_capture *capture, uint32_t i,
     fprintf(out, ",%s,\"merged\":%" PRIu64, conn->histogram,
             stream ? packet_runs_merged(&stream->runs) : 0);
     if (stream) {
-        rc = write_runs(out, &stream->runs, base);
+        rc = write_runs(out, &stream->runs, base, &conn->summary->sum);
+        write_legends(out, &stream->runs);
         write_messages(out, &stream->messages, capture->timeline, conn->qpn, base);
     }
     fputs("}", out);
@@ -391,6 +459,27 @@ static int write_findings(FILE *out, const struct page_capture *capture,
     }
     fprintf(out, "],\n\"findings_left_out\":%" PRIu64 ",\n", left_out);
     return 0;
+}
+
+/* Writes the sentences about the capture. */
+static int write_texts(FILE *out, const struct page_capture *capture,
+                       const struct check_report *report)
+{
+    uint64_t left_out = 0;
+    char facts[512], findings[512];
+    struct strbuf f = strbuf_of(facts, sizeof(facts)), g = strbuf_of(findings, sizeof(findings));
+
+    for (unsigned s = 0; s < ROCE_SEV_CNT; s++)
+        left_out += capture->findings[s].left_out;
+    page_texts_facts(&f, report);
+    page_texts_findings(&g, report, left_out);
+    if (capture->undrawn)
+        strbuf_addf(&f, " %" PRIu64 " packets are not drawn.", (uint64_t)capture->undrawn);
+    fprintf(out, ",\n\"facts\":");
+    if (page_conn_put_string(out, facts) != 0)
+        return -1;
+    fprintf(out, ",\"about_findings\":");
+    return page_conn_put_string(out, findings);
 }
 
 static int write_report_text(FILE *out, const struct check_report *report)
@@ -425,6 +514,8 @@ int page_data_write(FILE *out, const struct page_capture *capture,
         return -1;
     fprintf(out, ",\n\"text\":");
     if (write_report_text(out, report) != 0)
+        return -1;
+    if (write_texts(out, capture, report) != 0)
         return -1;
     fprintf(out, ",\n\"packets_left_out\":%" PRIu64 ",\"connections_left_out\":%" PRIu64 ",\n",
             (uint64_t)capture->undrawn, capture->conns_left_out);

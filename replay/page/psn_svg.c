@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 #include "page/page_capture.h"
+#include "page/psn_legend.h"
 #include "util/strbuf.h"
 #include "util/xml_escape.h"
 #include "wire/codes.h"
@@ -18,15 +19,10 @@
 #define ENTRY  18.0  /* height of a line of the legend, pixels */
 #define BOTTOM 34.0
 
-/* Shortest wait for a response that the graph shows as a coloured band, ns. Equals LATE_RESPONSE_NS
- * in rnic/flow/response.c. */
-#define SLOW_NS UINT64_C(10000000)
-
 /* One direction of the connection: requests of a side, and the responses to them. */
 struct psn_graph {
     FILE *out;
-    const struct packet_run *run;
-    uint32_t cnt;
+    const struct packet_runs *runs;
     unsigned direction;
     double top; /* y of the graph in the drawing */
     /* Times of the first and last packet of both directions, ns. */
@@ -34,12 +30,6 @@ struct psn_graph {
     uint32_t base;     /* PSN to which `low` and `high` are relative */
     int64_t low, high; /* lowest and highest PSN that the graph shows, relative to `base` */
 };
-
-static bool run_is_in(const struct psn_graph *g, const struct packet_run *run)
-{
-    return run->class != RUN_CNP && run->class != RUN_OTHER &&
-           packet_run_direction(run) == g->direction;
-}
 
 /* Returns the PSN of a run relative to g->base, and stores it in *last. The result continues beyond
  * 2^24 when PSNs wrap: it is the one nearest to the previous *last. */
@@ -74,16 +64,15 @@ static bool find_ranges(struct psn_graph *g)
     bool any = false;
     int64_t last = 0;
 
-    for (uint32_t i = 0; i < g->cnt; i++) {
-        const struct packet_run *run = &g->run[i];
+    for (uint32_t i = 0; i < g->runs->cnt; i++) {
+        const struct packet_run *run = &g->runs->run[i];
         int64_t psn;
 
-        if (!run_is_in(g, run))
+        if (!packet_run_is_in(run, g->direction))
             continue;
         if (!any) {
             *g = (struct psn_graph){.out = g->out,
-                                    .run = g->run,
-                                    .cnt = g->cnt,
+                                    .runs = g->runs,
                                     .direction = g->direction,
                                     .top = g->top,
                                     .first_time = run->first_time,
@@ -122,96 +111,16 @@ static void couple_times(struct psn_graph graph[], unsigned cnt)
     }
 }
 
-/* ---- bands -------------------------------------------------------------------------------------
- */
-
-static void write_band(const struct psn_graph *g, uint64_t from, uint64_t to, double y,
-                       const char *class)
+static void write_band(void *user, const struct wait_band *band)
 {
-    double x0 = fmax(x_of(g, from), LEFT), x1 = fmin(x_of(g, to), WIDTH - RIGHT);
+    const struct psn_graph *g = user;
+    const uint64_t to = band->run->first_time;
+    double x0 = fmax(x_of(g, to - band->ns), LEFT), x1 = fmin(x_of(g, to), WIDTH - RIGHT);
 
     if (x1 > x0)
-        fprintf(g->out, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"10\"/>\n",
-                class, x0, y - 5, x1 - x0);
-}
-
-/* Kinds of bands, in the order of the legend: waits before retransmissions, and slow responses. */
-enum band {
-    BAND_RNR,
-    BAND_NAK,
-    BAND_TIMEOUT,
-    BAND_SPURIOUS,
-    BAND_READ,
-    BAND_OTHER,
-    BAND_SLOW,
-    BANDS
-};
-
-static const struct {
-    const char *class, *text;
-} bands[BANDS] = {
-    [BAND_RNR] = {"rnr band", "band: wait after an RNR NAK"},
-    [BAND_NAK] = {"nak band", "band: wait for a sequence NAK"},
-    [BAND_TIMEOUT] = {"timeout band", "band: wait for a timeout"},
-    [BAND_SPURIOUS] = {"spurious band",
-                       "band: wait for a spurious timeout (the response came later)"},
-    [BAND_READ] = {"response-again band", "band: wait for lost READ data"},
-    [BAND_OTHER] = {"other band", "band: wait before another retransmission"},
-    [BAND_SLOW] = {"slow band", "band: slow response"},
-};
-
-static enum band band_of(uint8_t cause)
-{
-    switch (cause) {
-    case ROCE_CAUSE_RNR_NAK: return BAND_RNR;
-    case ROCE_CAUSE_SEQ_NAK: return BAND_NAK;
-    case ROCE_CAUSE_TIMEOUT: return BAND_TIMEOUT;
-    case ROCE_CAUSE_SPURIOUS: return BAND_SPURIOUS;
-    case ROCE_CAUSE_IMPLIED_NAK:
-    case ROCE_CAUSE_READ_GAP: return BAND_READ;
-    default: return BAND_OTHER;
-    }
-}
-
-/* Writes a band for each wait that the time budget counts, if `draws` is true. Sets found[k] if
- * there is a band of kind k. The wait before a retransmission begins with the latest packet, or if
- * a NAK caused the retransmission, with the latest request. A response is slow if its request was
- * sent once, and no other packet was captured in the SLOW_NS before the response. Packets that the
- * receiver drops do not count. */
-static void write_bands(const struct psn_graph *g, bool draws, bool found[BANDS])
-{
-    int64_t last = 0, acked = INT64_MIN, requested = 0;
-    uint64_t packet = UINT64_MAX, request = UINT64_MAX; /* times of the latest ones */
-    bool again = false;
-
-    for (uint32_t i = 0; i < g->cnt; i++) {
-        const struct packet_run *run = &g->run[i];
-        bool answers = run->class == RUN_ACK || run->class == RUN_RESPONSE,
-             repeats = run->class == RUN_REPEATED_REQUEST;
-        enum band band = repeats ? band_of(run->cause) : BAND_SLOW;
-        uint64_t from = band <= BAND_NAK ? request : packet;
-        int64_t psn;
-
-        if (!run_is_in(g, run))
-            continue;
-        psn = relative_psn(g, run, &last);
-        if (from < run->first_time && (repeats ? !again || psn <= requested
-                                               : answers && psn + run->span > acked && !again &&
-                                                     run->first_time - from >= SLOW_NS)) {
-            found[band] = true;
-            if (draws)
-                write_band(g, from, run->first_time, y_of(g, (double)psn), bands[band].class);
-        }
-        if (answers && psn + run->span > acked)
-            acked = psn + run->span;
-        if (repeats || run->class == RUN_REQUEST) {
-            again = repeats;
-            requested = psn;
-            request = run->last_time;
-        }
-        if (run->class != RUN_DROPPED)
-            packet = run->last_time;
-    }
+        fprintf(g->out,
+                "<rect class=\"%s band\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"10\"/>\n",
+                psn_legend_band(band->kind), x0, y_of(g, (double)band->psn) - 5, x1 - x0);
 }
 
 /* ---- axes and legend ---------------------------------------------------------------------------
@@ -254,22 +163,6 @@ static void write_axes(const struct psn_graph *g)
     }
 }
 
-/* Style class and legend text of each class of packets. The texts are the same as in
- * browser/. */
-static const struct svg_class {
-    const char *name, *text;
-    uint8_t class; /* enum run_class */
-} classes[] = {
-    {"first", "request", RUN_REQUEST},
-    {"again", "request sent again", RUN_REPEATED_REQUEST},
-    {"response", "response (READ data)", RUN_RESPONSE},
-    {"response-again", "response sent again", RUN_REPEATED_RESPONSE},
-    {"ack", "━ acknowledged up to here", RUN_ACK},
-    {"nak", "▼ NAK: error or packet missing", RUN_NAK},
-    {"rnr", "■ RNR NAK (receiver not ready)", RUN_RNR_NAK},
-    {"damaged", "✕ damaged, dropped by the receiver", RUN_DROPPED},
-};
-
 /* Place of the next entry of a legend. */
 struct legend {
     double x, y;
@@ -291,23 +184,12 @@ static void write_legend_entry(const struct psn_graph *g, struct legend *at, con
     at->x += width;
 }
 
-/* Writes an entry for each kind of band that the graph has. */
-static void write_bands_legend(const struct psn_graph *g, struct legend *at)
-{
-    bool found[BANDS] = {false};
-
-    write_bands(g, false, found);
-    for (unsigned k = 0; k < BANDS; k++)
-        if (found[k])
-            write_legend_entry(g, at, bands[k].class, bands[k].text);
-}
-
 static void write_legend(const struct psn_graph *g, const struct check_report *report,
                          uint32_t conn_index)
 {
     struct legend at = {LEFT, g->top + 62};
-    unsigned marks = 0;
-    bool missing = false;
+    struct psn_legend_entry entry[PSN_LEGEND_MAX];
+    const unsigned cnt = psn_legend(g->runs, g->direction, entry);
     char title[256] = "";
     struct strbuf t = strbuf_of(title, sizeof(title));
 
@@ -327,44 +209,25 @@ static void write_legend(const struct psn_graph *g, const struct check_report *r
             "sequence number (PSN) upwards. A healthy flow climbs steadily; steps back are packets "
             "sent again.</text>\n",
             LEFT, g->top + 43);
-    for (unsigned c = 0; c < sizeof(classes) / sizeof(classes[0]); c++) {
-        uint32_t used = 0;
+    for (unsigned i = 0; i < cnt; i++) {
+        char class[32];
 
-        for (uint32_t i = 0; i < g->cnt; i++)
-            used += run_is_in(g, &g->run[i]) && g->run[i].class == classes[c].class;
-        if (used)
-            write_legend_entry(g, &at, classes[c].name, classes[c].text);
+        snprintf(class, sizeof(class), "%s%s", entry[i].class,
+                 entry[i].kind < WAIT_BAND_KINDS ? " band" : "");
+        write_legend_entry(g, &at, class, entry[i].text);
     }
-    for (uint32_t i = 0; i < g->cnt; i++)
-        if (run_is_in(g, &g->run[i])) {
-            marks |= g->run[i].marks;
-            missing |= g->run[i].gap > 0;
-        }
-    if (marks & RUN_MARK_IMPLIED_NAK)
-        write_legend_entry(g, &at, "implied", "◇ response skipped (implied NAK)");
-    if (missing)
-        write_legend_entry(g, &at, "missing", "┆ missing packets");
-    write_bands_legend(g, &at);
 }
 
 /* ---- drawing packets ---------------------------------------------------------------------------
  */
-
-static const char *class_name(const struct packet_run *run)
-{
-    for (unsigned i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
-        if (classes[i].class == run->class)
-            return classes[i].name;
-    return "ack";
-}
 
 static void write_bar(const struct psn_graph *g, const struct packet_run *run, int64_t psn)
 {
     double x0 = x_of(g, run->first_time), x1 = x_of(g, run->last_time);
     double y0 = y_of(g, (double)psn), y1 = y_of(g, (double)(psn + run->span));
 
-    fprintf(g->out, "<path class=\"%s line\" d=\"M%.1f %.1fL%.1f %.1f\"/>\n", class_name(run), x0,
-            y0, x1, fmin(y1, y0 - 1));
+    fprintf(g->out, "<path class=\"%s line\" d=\"M%.1f %.1fL%.1f %.1f\"/>\n",
+            psn_legend_class(run->class), x0, y0, x1, fmin(y1, y0 - 1));
 }
 
 static void write_mark(const struct psn_graph *g, const struct packet_run *run, int64_t psn)
@@ -379,7 +242,7 @@ static void write_mark(const struct psn_graph *g, const struct packet_run *run, 
         fprintf(g->out, "<path class=\"implied\" d=\"M%.1f %.1fm0-5l5 5-5 5-5-5z\"/>\n",
                 x_of(g, run->first_time), y_of(g, (double)psn));
     if (shapes[run->class])
-        fprintf(g->out, "<path class=\"%s\" d=\"M%.1f %.1f%s\"/>\n", class_name(run),
+        fprintf(g->out, "<path class=\"%s\" d=\"M%.1f %.1f%s\"/>\n", psn_legend_class(run->class),
                 x_of(g, run->first_time), y_of(g, (double)psn), shapes[run->class]);
 }
 
@@ -388,11 +251,11 @@ static void write_acks(const struct psn_graph *g)
     int64_t last = 0, acked = INT64_MIN;
 
     fprintf(g->out, "<path class=\"ack step\" d=\"");
-    for (uint32_t i = 0; i < g->cnt; i++) {
-        const struct packet_run *run = &g->run[i];
+    for (uint32_t i = 0; i < g->runs->cnt; i++) {
+        const struct packet_run *run = &g->runs->run[i];
         int64_t psn;
 
-        if (!run_is_in(g, run))
+        if (!packet_run_is_in(run, g->direction))
             continue;
         psn = relative_psn(g, run, &last);
         psn += run->class == RUN_ACK || run->class == RUN_RESPONSE ? run->span : 0;
@@ -408,29 +271,29 @@ static void write_acks(const struct psn_graph *g)
 
 static void write_packets(const struct psn_graph *g)
 {
-    bool found[BANDS];
+    struct psn_graph graph = *g;
     int64_t last = 0;
 
     write_acks(g);
-    write_bands(g, true, found);
-    for (uint32_t i = 0; i < g->cnt; i++) {
-        const struct packet_run *run = &g->run[i];
+    wait_bands_find(g->runs, g->direction, write_band, &graph);
+    for (uint32_t i = 0; i < g->runs->cnt; i++) {
+        const struct packet_run *run = &g->runs->run[i];
         int64_t psn;
 
-        if (!run_is_in(g, run))
+        if (!packet_run_is_in(run, g->direction))
             continue;
         psn = relative_psn(g, run, &last);
         if (run->gap)
             fprintf(g->out, "<path class=\"missing\" d=\"M%.1f %.1fV%.1f\"/>\n",
                     x_of(g, run->first_time), y_of(g, (double)psn),
                     y_of(g, (double)psn - run->gap));
-        if (run->class <= RUN_REPEATED_RESPONSE)
+        if (run->class <= RUN_REPEATED_RESPONSE || run->class == RUN_COPY)
             write_bar(g, run, psn);
     }
     last = 0;
-    for (uint32_t i = 0; i < g->cnt; i++)
-        if (run_is_in(g, &g->run[i]))
-            write_mark(g, &g->run[i], relative_psn(g, &g->run[i], &last));
+    for (uint32_t i = 0; i < g->runs->cnt; i++)
+        if (packet_run_is_in(&g->runs->run[i], g->direction))
+            write_mark(g, &g->runs->run[i], relative_psn(g, &g->runs->run[i], &last));
 }
 
 static void write_style(FILE *out, double height)
@@ -445,7 +308,7 @@ static void write_style(FILE *out, double height)
         ".first{fill:#1f5fbf;stroke:#1f5fbf}.again{fill:#d1480f;stroke:#d1480f}"
         ".response{fill:#17805a;stroke:#17805a}.response-again{fill:#a86f00;stroke:#a86f00}"
         ".ack{fill:#6b7480;stroke:#6b7480}.nak,.damaged{fill:#c4122f}.rnr{fill:#8a2be2}.timeout{"
-        "fill:#00707a}.spurious{fill:#7a5c00}.slow{fill:#2a9fd6}.other{fill:#6b7280}"
+        "fill:#00707a}.spurious{fill:#7a5c00}.slow{fill:#2a9fd6}.other{fill:#6b7280;stroke:#6b7280}"
         ".step,.line{fill:none}.implied{fill:none;stroke:#c4122f;stroke-width:1.5}"
         ".missing{fill:none;stroke:#c4122f;stroke-width:2.5;stroke-dasharray:3 2}\n"
         "</style>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
@@ -460,11 +323,8 @@ int psn_svg_write(FILE *out, const struct page_capture *capture, const struct ch
     const struct page_stream *stream = page_capture_stream(capture, conn_index);
 
     for (unsigned side = 0; stream && side < 2; side++) {
-        graph[cnt] = (struct psn_graph){.out = out,
-                                        .run = stream->runs.run,
-                                        .cnt = stream->runs.cnt,
-                                        .direction = side,
-                                        .top = HEIGHT * cnt};
+        graph[cnt] = (struct psn_graph){
+            .out = out, .runs = &stream->runs, .direction = side, .top = HEIGHT * cnt};
         cnt += find_ranges(&graph[cnt]);
     }
     if (cnt == 0)

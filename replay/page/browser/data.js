@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-// Data of the page: decodes the columns that page_data.c writes, and formats numbers. No DOM.
+// Data of the page: decodes the columns that page_data.c writes, compares connections, and formats numbers. No DOM.
 "use strict";
 
 const RoceData = (function () {
   // Bits of a run's marks: enum run_mark in packet_runs.h.
-  const MARK = { gap: 1, impliedNak: 2, outOfOrder: 4, duplicateAck: 8, ackedBefore: 16, reused: 32, finding: 64, ofResponse: 128 };
-  const RESPONSES = new Set(["response", "repeated response", "ack", "nak", "rnr nak"]);
-  const PSN_RANGE = 1 << 24;
+  const MARK = { impliedNak: 2, ackedBefore: 16 };
+  const FRAMES_MAX = 50; // maximum number of ranges of frames in a display filter
+  const OPERATIONS = { SEND: "send", WRITE: "write", READ: "read", "compare and swap": "atomic",
+    "fetch and add": "atomic" };
+  const INSTANT = 5e-10; // seconds; two times that differ by less are equal
 
   function sums(deltas, scale) {
     const out = new Float64Array(deltas.length);
@@ -21,49 +23,55 @@ const RoceData = (function () {
     return out;
   }
 
-  // PSNs relative to the first PSN of each requester.
-  function relativePsns(columns, styles, conn) {
-    const out = new Float64Array(columns.psn.length), at = [0, 0], base = [null, null];
-    for (let i = 0; i < out.length; i++) {
-      const style = styles[columns.style[i]], d = style.direction;
-      if (style.class === "cnp" || style.class === "other") continue;
-      at[d] += columns.psn[i];
-      if (base[d] === null) {
-        const first = conn[d ? "b" : "a"].first_psn;
-        base[d] = first === undefined ? at[d] : first;
-        if (at[d] - base[d] > PSN_RANGE / 2) base[d] += PSN_RANGE;
-        else if (base[d] - at[d] > PSN_RANGE / 2) base[d] -= PSN_RANGE;
-        base[d] = Math.min(base[d], at[d]);
-      }
-      out[i] = at[d] - base[d];
-    }
-    return { psn: out, base: base };
-  }
-
   // Returns the packet runs of a connection as columns of equal length; times in seconds.
   function decodeRuns(conn) {
     const c = conn.runs;
     if (!c) return null;
-    const n = c.time.length, styles = c.styles.map((s) => ({
-      side: s[0], class: s[1], kind: s[2], cause: s[3], marks: s[4], sport: s[5], syndrome: s[6] }));
-    styles.forEach((s) => { s.direction = RESPONSES.has(s.class) || s.marks & MARK.ofResponse ? 1 - s.side : s.side; });
-    const time = sums(c.time, 1e-9), frame = sums(c.frame, 1), relative = relativePsns(c, styles, conn);
+    const n = c.time.length, time = sums(c.time, 1e-9), frame = sums(c.frame, 1), at = [0, 0];
+    const styles = c.styles.map((s) => ({
+      side: s[0], class: s[1], kind: s[2], cause: s[3], marks: s[4], sport: s[5], syndrome: s[6], direction: s[7] }));
+    const style = c.style.map((s) => styles[s]);
     const end = time.map((t, i) => t + c.duration[i] * 1e-9), lastFrame = frame.map((f, i) => f + c.frames[i]);
     return {
-      length: n, time: time, end: end, frame: frame, lastFrame: lastFrame, count: c.count, psn: relative.psn,
-      psnBase: relative.base, span: c.span, payload: c.payload, wire: c.wire, flight: c.flight, styles: styles,
-      style: c.style.map((s) => styles[s]), rtt: dense(c.rtt, n), wait: dense(c.wait, n), gap: dense(c.gap, n),
-      ce: dense(c.ce, n) };
+      length: n, time, end, frame, lastFrame, count: c.count, span: c.span, payload: c.payload, wire: c.wire,
+      psn: c.psn.map((delta, i) => at[style[i].direction] += delta), psnBase: c.psn_base, flight: c.flight,
+      styles, style, rtt: dense(c.rtt, n), wait: dense(c.wait, n), gap: dense(c.gap, n), ce: dense(c.ce, n) };
+  }
+
+  // Returns the waits of the time budget; each ends with a run `r`. The entries of a legend contain them.
+  function decodeBands(conn, runs) {
+    const bandsOf = (direction) => ([color, text, pairs]) => (pairs || []).flatMap((run, k) => k % 2 ? [] : [{
+      direction, color, text: text.replace("band: ", ""), run, psn: runs.psn[run], to: runs.time[run],
+      from: runs.time[run] - pairs[k + 1] * 1e-9, ackedBefore: runs.style[run].marks & MARK.ackedBefore }]);
+    return conn.legends.flatMap((legend, direction) => legend.flatMap(bandsOf(direction)));
   }
 
   function decodeMessages(conn) {
     return (conn.messages || []).map((m) => ({
-      side: m[0], kind: m[1], first: m[2] * 1e-9, last: (m[2] + m[3]) * 1e-9, done: (m[2] + m[4]) * 1e-9,
-      ns: m[4], bytes: m[5], frame: m[6], begin: (m[2] + (m[7] ? m[7][0] : 0)) * 1e-9,
+      side: m[0], kind: m[1], operation: OPERATIONS[m[1]] || "other", ns: m[4], bytes: m[5], frame: m[6],
+      first: m[2] * 1e-9, last: (m[2] + m[3]) * 1e-9, done: (m[2] + m[4]) * 1e-9,
+      begin: (m[2] + (m[7] ? m[7][0] : 0)) * 1e-9,
       steps: m[7] ? m[7].map((ns) => ns === null ? null : (m[2] + ns) * 1e-9) : null }))
       .map((m) => Object.assign(m, { end: m.steps ? Math.max(m.done, ...m.steps) : m.done }));
   }
 
+  // ---- figures of a connection, from the members of "check --json" ----
+  const or0 = (v) => v || 0;
+  const lengthNs = (conn) => or0(conn.last_time_ns) - or0(conn.first_time_ns);
+  const goodput = (conn) => or0(conn.a.goodput_bytes) + or0(conn.b.goodput_bytes);
+  const waitedNs = (conn) => (conn.waits || []).reduce((sum, w) => sum + w.ns, 0);
+  const retransmitted = (s) => Object.values(s.retransmissions || {}).reduce((sum, r) => sum + or0(r.packets), 0);
+  const sentAgain = (conn) => [conn.a, conn.b].reduce((n, s) => n + retransmitted(s) + or0(s.repeated_responses), 0);
+  const packets = (conn) => or0(conn.a.packets) + or0(conn.b.packets);
+  const trouble = (conn) => or0(conn.trouble); // 0 for none, larger is worse
+  const worstFirst = (conns) => conns.slice().sort((x, y) =>
+    trouble(y) - trouble(x) || waitedNs(y) - waitedNs(x) || packets(y) - packets(x));
+
+  // The first sentence of the page, and whether it is good news. A page of one chosen connection begins with that one.
+  const lead = ({ summary: s, connections: [conn, ...more] }) => conn && !more.length && s.connections > 1
+    ? { good: !trouble(conn), text: conn.headline } : { good: !s.trouble, text: s.headline };
+
+  // ---- bins and periods ----
   // Sums a value of the runs into bins between two times; a run counts evenly over its duration.
   function binned(runs, t0, t1, bins, valueOf) {
     const out = new Float64Array(bins), width = (t1 - t0) / bins;
@@ -76,18 +84,23 @@ const RoceData = (function () {
         out[Math.max(0, Math.min(bins - 1, Math.floor(from)))] += v;
         continue;
       }
-      for (let b = Math.max(0, Math.floor(from)); b < Math.min(bins, to); b++) out[b] += v * (Math.min(to, b + 1) - Math.max(from, b)) / (to - from);
+      for (let b = Math.max(0, Math.floor(from)); b < Math.min(bins, to); b++)
+        out[b] += v * (Math.min(to, b + 1) - Math.max(from, b)) / (to - from);
     }
     return out;
   }
 
-  // Middle of a histogram bucket, ns: value_of() in rnic/flow/base/hist.c.
-  function bucketNs(bucket) {
-    if (bucket === 0) return 32;
-    const octave = Math.floor((bucket - 1) / 4) + 6, width = Math.pow(2, octave - 2);
-    return Math.pow(2, octave) + ((bucket - 1) % 4) * width + width / 2;
+  // Returns the indexes of the runs between two times that `accept` accepts.
+  function runsBetween(runs, t0, t1, accept) {
+    const found = [];
+    for (let i = 0; i < runs.length; i++)
+      if (runs.end[i] >= t0 - INSTANT && runs.time[i] <= t1 + INSTANT && accept(i)) found.push(i);
+    return found;
   }
 
+  const framesOf = (runs, indexes) => indexes.map((i) => [runs.frame[i], runs.lastFrame[i], runs.count[i]]);
+
+  // ---- texts ----
   // As %.4g, without an exponent.
   const digits = (v, n) => String(Number(v.toPrecision(n)));
 
@@ -108,6 +121,9 @@ const RoceData = (function () {
       { 1e9: " s", 1e6: " ms", 1e3: " µs", 1: " ns" }[unit];
   }
 
+  // Names a range of time, in seconds, as exactly as the range is short.
+  const period = (t0, t1) => [Math.max(t0, 0), t1].map((t) => exactDuration(t * 1e9, (t1 - t0) * 1e7)).join(" to ");
+
   // Divides by 1000 while the value reaches a limit. Returns the rest and its unit.
   function scaled(v, limit, units) {
     let u = 0;
@@ -127,10 +143,28 @@ const RoceData = (function () {
   }
 
   const count = (n, one, many) => n.toLocaleString("en") + " " + (n === 1 ? one : many || one + "s");
-  // Wireshark display filter of one run.
-  const filterOf = (first, last) => first === last ? "frame.number == " + first : "frame.number >= " + first + " && frame.number <= " + last;
 
-  return { MARK, decodeRuns, decodeMessages, binned, bucketNs, duration, exactDuration, size, rate, count, filterOf };
+  // Returns the Wireshark display filter of frames: an array of [first, last, number of packets in them]. If the filter
+  // would be long, or if frames between are of other connections, it has the QPs of the connection instead.
+  function filterOf(frames, conn) {
+    const ranges = [], qpns = [conn.a.qpn, conn.b.qpn].filter((qpn) => qpn !== undefined).join(", ");
+    frames.slice().sort((a, b) => a[0] - b[0]).forEach(([from, to]) => {
+      const before = ranges[ranges.length - 1];
+      if (before && from <= before[1] + 1) before[1] = Math.max(before[1], to);
+      else ranges.push([from, to]);
+    });
+    const first = ranges.length ? ranges[0][0] : 0, last = ranges.length ? ranges[ranges.length - 1][1] : 0;
+    const between = "frame.number >= " + first + " && frame.number <= " + last;
+    if (ranges.length > FRAMES_MAX || frames.some(([from, to, inside]) => inside <= to - from))
+      return between + (qpns ? " && infiniband.bth.destqp in {" + qpns + "}" : "");
+    if (ranges.length > 1)
+      return "frame.number in {" + ranges.map(([from, to]) => from === to ? from : from + ".." + to).join(", ") + "}";
+    return first === last ? "frame.number == " + first : between;
+  }
+
+  return {
+    MARK, decodeRuns, decodeBands, decodeMessages, lengthNs, goodput, waitedNs, sentAgain, packets, trouble, worstFirst,
+    lead, binned, runsBetween, framesOf, duration, exactDuration, period, size, rate, count, filterOf };
 })();
 
 if (typeof module !== "undefined") module.exports = RoceData;

@@ -3,36 +3,41 @@
 "use strict";
 
 const RoceHeat = (function () {
-  const D = RoceData, G = RoceGraph;
-  const ROW = 16, LEFT = 52, ROWS = 60;
-  // Kinds of marks: colour and shape, one, many.
-  const KINDS = [["nak", "NAK", "NAKs"], ["rnr", "RNR NAK", "RNR NAKs"], ["timeout", "packet sent again after a timeout", "packets sent again after a timeout"],
-    ["spurious", "packet sent again after a spurious timeout", "packets sent again after a spurious timeout"], ["cnp", "CNP", "CNPs"]];
-  const kindOf = (s) => ["nak", "rnr nak", "timeout", "spurious timeout", "cnp"].findIndex((k) => k === s.class || k === s.cause);
+  const D = RoceData, G = RoceGraph, ROW = 16, LEFT = 52, ROWS = 60;
+  const again = (cause) => ["packet sent again after a " + cause, "packets sent again after a " + cause];
+  // Kinds of marks: colour and shape, class or cause of the packets, one, many.
+  const KINDS = [["nak", "nak", "NAK"], ["rnr", "rnr nak", "RNR NAK"], ["timeout", "timeout", ...again("timeout")],
+    ["spurious", "spurious timeout", ...again("spurious timeout")], ["cnp", "cnp", "CNP"]];
+  const kindOf = (s) => KINDS.findIndex(([, of]) => of === s.class || of === s.cause);
   const sum = (values) => values.reduce((a, b) => a + b, 0);
+  const clamp = (v, min, max) => Math.max(min, Math.min(max, Math.floor(v)));
 
   class Heat {
     constructor(canvas, conns, ns) {
-      const width = canvas.clientWidth - LEFT - 1, bins = Math.max(1, Math.floor(width / 8)), seconds = ns * 1e-9 || 1e-6;
-      Object.assign(this, { canvas: canvas, width: width, bins: bins, ns: ns, row: 0, bin: -1 }); // bin -1: the whole row
-      this.rows = conns.slice(0, ROWS).map((conn) => {
-        const r = conn.decoded || (conn.decoded = D.decodeRuns(conn)), marks = KINDS.map(() => new Float64Array(bins));
-        for (let i = 0; r && i < r.length; i++)
-          if (kindOf(r.style[i]) >= 0) marks[kindOf(r.style[i])][Math.min(bins - 1, Math.floor(r.time[i] / seconds * bins))] += r.count[i];
-        return { conn: conn, marks: marks, bytes: r ? D.binned(r, 0, seconds * 1.000001, bins, (i) => r.payload[i]) : new Float64Array(bins) };
-      });
+      const width = canvas.clientWidth - LEFT - 1, bins = Math.max(1, Math.floor(width / 8));
+      Object.assign(this, { canvas, width, bins, ns: ns || 1000, row: 0, bin: -1 }); // bin -1: the whole row
+      this.rows = conns.slice(0, ROWS).map((conn) => this.rowOf(conn));
       canvas.style.height = this.rows.length * ROW + "px";
-      canvas.setAttribute("aria-label", "Heat map of " + D.count(this.rows.length, "connection") + " over " + D.duration(ns) + ". " +
-        this.rows.slice(0, 5).map((_, i) => this.text(i, -1)).join(". "));
+      canvas.setAttribute("aria-label", "Heat map of " + D.count(this.rows.length, "connection") + " over " +
+        D.duration(ns) + ". " + this.rows.slice(0, 5).map((_, i) => this.text(i, -1)).join(". "));
       this.redraw();
+    }
+    rowOf(conn) {
+      const runs = conn.decoded || (conn.decoded = D.decodeRuns(conn)) || { length: 0 }, seconds = this.ns * 1e-9;
+      const marks = KINDS.map(() => new Float64Array(this.bins));
+      for (let i = 0; i < runs.length; i++) {
+        const kind = kindOf(runs.style[i]), bin = Math.floor(runs.time[i] / seconds * this.bins);
+        if (kind >= 0) marks[kind][Math.min(this.bins - 1, bin)] += runs.count[i];
+      }
+      return { conn, runs, marks, bytes: D.binned(runs, 0, seconds * 1.000001, this.bins, (i) => runs.payload[i]) };
     }
     redraw() {
       const scale = window.devicePixelRatio || 1, ctx = this.canvas.getContext("2d"), w = this.width / this.bins;
+      const most = Math.max(1, ...this.rows.map((r) => r.bytes.reduce((a, b) => Math.max(a, b), 0)));
       this.canvas.width = this.canvas.clientWidth * scale;
       this.canvas.height = Math.max(1, this.rows.length * ROW * scale);
       ctx.scale(scale, scale);
       ctx.font = "12px sans-serif";
-      const most = Math.max(1, ...this.rows.map((r) => r.bytes.reduce((a, b) => Math.max(a, b), 0)));
       this.rows.forEach((r, row) => {
         const y = row * ROW;
         ctx.fillStyle = G.color("text");
@@ -43,34 +48,42 @@ const RoceHeat = (function () {
         });
         ctx.globalAlpha = 1;
         for (let b = 0; b < this.bins; b++) {
-          const kinds = KINDS.filter((_, k) => r.marks[k][b]);
-          kinds.forEach(([kind], i) => G.mark(ctx, kind, LEFT + (b + 0.5) * w + (i - (kinds.length - 1) / 2) * 7, y + ROW / 2, G.color(kind), true));
+          const kinds = KINDS.filter((_, k) => r.marks[k][b]), x = LEFT + (b + 0.5) * w - (kinds.length - 1) * 3.5;
+          kinds.forEach(([kind], i) => G.mark(ctx, kind, x + i * 7, y + ROW / 2, G.color(kind), true));
         }
       });
       if (document.activeElement !== this.canvas || !this.rows.length) return;
+      const [x, width] = this.bin < 0 ? [1, this.canvas.clientWidth - 2] : [LEFT + this.bin * w - 2, w + 4];
       ctx.strokeStyle = G.color("text");
       ctx.lineWidth = 2;
-      ctx.strokeRect(this.bin < 0 ? 1 : LEFT + this.bin * w - 2, this.row * ROW + 1, this.bin < 0 ? this.canvas.clientWidth - 2 : w + 4, ROW - 2);
+      ctx.strokeRect(x, this.row * ROW + 1, width, ROW - 2);
     }
+    period(bin) { return [bin, bin + 1].map((b) => b * this.ns / this.bins); }
     // What a row carried, or one cell of it.
     text(row, bin) {
-      const r = this.rows[row], of = (values) => bin < 0 ? sum(values) : values[bin], step = this.ns / this.bins;
-      const marks = KINDS.flatMap(([, one, many], k) => of(r.marks[k]) ? [D.count(of(r.marks[k]), one, many)] : []);
-      return "#" + (r.conn.connection || 0) + " " + r.conn.title + (bin < 0 ? "" : ", " + [bin, bin + 1].map((b) => D.exactDuration(b * step, step / 2)).join(" to ")) +
-        ": " + [D.size(Math.round(of(r.bytes)))].concat(marks).join(", ");
+      const r = this.rows[row], of = (values) => bin < 0 ? sum(values) : values[bin], step = this.ns / this.bins / 2;
+      const marks = KINDS.flatMap(([, , one, many], k) => of(r.marks[k]) ? [D.count(of(r.marks[k]), one, many)] : []);
+      const time = bin < 0 ? "" : ", " + this.period(bin).map((ns) => D.exactDuration(ns, step)).join(" to ");
+      return "#" + (r.conn.connection || 0) + " " + r.conn.title + time + ": " +
+        [D.size(Math.round(of(r.bytes)))].concat(marks).join(", ");
+    }
+    // Display filter of the packets of a row, or of one cell of it.
+    filterOf(row, bin) {
+      const { conn, runs } = this.rows[row], [from, to] = bin < 0 ? [-Infinity, Infinity] : this.period(bin);
+      return D.filterOf(D.framesOf(runs, D.runsBetween(runs, from * 1e-9, to * 1e-9, () => true)), conn);
     }
     // Moves the cursor by arrow keys. Returns whether the key moved it.
     key(key) {
-      const move = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1], Home: [-ROWS, 0], End: [ROWS, 0] }[key];
+      const move = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1], Home: [-ROWS, 0],
+        End: [ROWS, 0] }[key];
       if (!move) return false;
-      this.row = Math.max(0, Math.min(this.rows.length - 1, this.row + move[0]));
-      this.bin = Math.max(-1, Math.min(this.bins - 1, this.bin + move[1]));
+      this.row = clamp(this.row + move[0], 0, this.rows.length - 1);
+      this.bin = clamp(this.bin + move[1], -1, this.bins - 1);
       this.redraw();
       return true;
     }
     // Row and bin at a place of the canvas.
     at(x, y) {
-      const clamp = (v, min, max) => Math.max(min, Math.min(max, Math.floor(v)));
       return [clamp(y / ROW, 0, this.rows.length - 1), clamp((x - LEFT) / this.width * this.bins, -1, this.bins - 1)];
     }
   }

@@ -3,7 +3,9 @@
 "use strict";
 
 (function () {
-  const D = RoceData, W = RoceWords, G = RoceGraph;
+  const D = RoceData, G = RoceGraph;
+  const ROWS = { connections: 500, findings: 1000 }; // maximum number of rows of a table
+  const ANSWERS = new Set(["ack", "nak", "rnr nak", "response", "repeated response"]);
   const byId = (id) => document.getElementById(id);
   const data = JSON.parse(byId("data").textContent);
   const state = { capture: null, conns: [], chosen: null, view: null, sort: 0, down: true, filter: "" };
@@ -16,108 +18,123 @@
   }
 
   const styled = (e, style) => (Object.assign(e.style, style), e);
+  const on = (e, name, act) => (e.addEventListener(name, act), e);
+  const button = (text, act) => on(el("button", { type: "button" }, text), "click", act);
+  const number = (content) => el("td", { class: "number" }, content);
+  const numberOf = (conn) => conn.connection || 0;
+  const hex = (qpn) => "0x" + qpn.toString(16).padStart(6, "0");
+  const nameOf = (side) => side.address + (side.qpn === undefined ? "" : " (QP " + hex(side.qpn) + ")");
+  const announce = (text) => { byId("status").textContent = text; };
 
   // An entry of a legend: a coloured area, or the sign with which the text begins.
-  function keyOf(color, text) {
-    const [, sign, words] = /^(?:(\W) )?(.*)$/su.exec(text), look = sign ? "glyph" : words.startsWith("band: ") ? "swatch band" : "swatch";
-    return el("li", {}, styled(el("span", { class: look, "aria-hidden": "true" }, sign || ""), { color: "var(--" + color + ")" }), words);
+  function keyOf([color, text]) {
+    const [, sign, words] = /^(?:(\W) )?(.*)$/su.exec(text);
+    const look = sign ? "glyph" : words.startsWith("band: ") ? "swatch band" : "swatch";
+    const key = el("span", { class: look, "aria-hidden": "true" }, sign || "");
+    return el("li", {}, styled(key, { color: "var(--" + color + ")" }), words);
+  }
+
+  function copy(filter) {
+    const done = (ok) => announce((ok ? "Copied: " : "Wireshark filter: ") + filter);
+    const copied = navigator.clipboard ? navigator.clipboard.writeText(filter) : Promise.reject();
+    copied.then(() => done(true), () => done(false));
   }
 
   // ---- overview ----
-  function showBudget(div, conn) {
-    const parts = W.budget(conn), ns = W.lengthNs(conn), waited = W.waitedNs(conn);
-    div.replaceChildren();
-    if (!ns || waited * 100 < ns) return;
-    const bar = el("div", { class: "bar", role: "img", "aria-label": parts.map((p) => W.percent(p.ns, ns) + " waiting for: " + p.label).join(", ") });
-    const legend = el("ul", { class: "legend" });
-    parts.concat({ label: "sending, receiving or idle (no wait for a retransmission or slow response)", color: "panel", ns: Math.max(ns - waited, 0) }).forEach((p) => {
-      bar.append(styled(el("span"), { width: (100 * p.ns / Math.max(ns, waited)) + "%", background: "var(--" + p.color + ")" }));
-      legend.append(keyOf(p.color, p.label + ": " + D.duration(p.ns) + " (" + W.percent(p.ns, ns) + ")"));
-    });
-    div.append(el("p", {}, "Where the " + D.duration(ns) + " of connection #" + (conn.connection || 0) + " went:"), bar, legend);
+  function showBudget(conn) {
+    const parts = conn.budget || [], label = parts.map((p) => p[1]).join(", ");
+    const bars = parts.map(([color, , share]) =>
+      styled(el("span"), { width: share / 10 + "%", background: "var(--" + color + ")" }));
+    byId("budget").replaceChildren(...(parts.length ? [el("p", {}, conn.spent),
+      el("div", { class: "bar", role: "img", "aria-label": label }, ...bars),
+      el("ul", { class: "legend" }, ...parts.map(keyOf))] : []));
   }
 
   // The columns of the table of connections in page.html.
   const COLUMNS = [
-    { value: W.trouble, text: (c) => c.state, badge: true },
-    { value: (c) => -(c.connection || 0), text: (c) => "#" + (c.connection || 0) + " " + c.title, open: true },
-    { value: (c) => (c.a.packets || 0) + (c.b.packets || 0), text: (v) => v.toLocaleString("en") },
-    { value: W.goodput, text: D.size },
-    { value: W.sentAgain, text: (v) => v.toLocaleString("en") },
-    { value: W.waitedNs, text: D.duration },
-    { value: W.lengthNs, text: D.duration },
+    { value: D.trouble, text: (c) => c.state, badge: true },
+    { value: (c) => -numberOf(c), text: (c) => "#" + numberOf(c) + " " + c.title, open: true },
+    { value: D.packets, text: (v) => v.toLocaleString("en") },
+    { value: D.goodput, text: D.size },
+    { value: D.sentAgain, text: (v) => v.toLocaleString("en") },
+    { value: D.waitedNs, text: D.duration },
+    { value: D.lengthNs, text: D.duration },
   ];
 
   function sorted() {
-    const column = COLUMNS[state.sort], worst = W.worstFirst(state.capture.connections);
-    const words = state.filter.toLowerCase().split(/\s+/).filter(Boolean);
-    const kept = worst.filter((c) => words.every((w) => ("#" + (c.connection || 0) + " " + c.title + " " + c.state).toLowerCase().includes(w)));
+    const { value } = COLUMNS[state.sort], words = state.filter.toLowerCase().split(/\s+/).filter(Boolean);
+    const textOf = (c) => ("#" + numberOf(c) + " " + c.title + " " + c.state).toLowerCase();
+    const kept = D.worstFirst(state.capture.connections).filter((c) => words.every((w) => textOf(c).includes(w)));
     if (state.sort === 0) return state.down ? kept : kept.reverse();
-    return kept.sort((x, y) => (state.down ? -1 : 1) * (column.value(x) - column.value(y)));
+    return kept.sort((x, y) => (state.down ? -1 : 1) * (value(x) - value(y)));
+  }
+
+  function cellOf(conn, c) {
+    if (c.open) return el("td", { class: "title" }, button(c.text(conn), () => choose(conn, true)));
+    if (!c.badge) return number(c.text(c.value(conn)));
+    return el("td", {}, el("span", { class: "badge " + (D.trouble(conn) ? "bad" : "good") }, c.text(conn)));
   }
 
   function showTable() {
-    const table = byId("conns");
-    state.conns = sorted();
-    table.querySelectorAll("th").forEach((th, i) => th.setAttribute("aria-sort", i !== state.sort ? "none" : state.down ? "descending" : "ascending"));
-    const cellOf = (conn, c) => {
-      const text = c.badge || c.open ? c.text(conn) : c.text(c.value(conn));
-      const inner = c.open ? el("button", { type: "button" }, text) : c.badge ? el("span", { class: "badge " + (W.trouble(conn) ? "bad" : "good") }, text) : text;
-      if (c.open) inner.addEventListener("click", () => choose(conn, true));
-      return el("td", { class: c.open ? "title" : c.badge ? undefined : "number" }, inner);
-    };
-    table.tBodies[0].replaceChildren(...state.conns.slice(0, 500).map((conn) =>
+    const table = byId("conns"), all = state.capture, conns = state.conns = sorted();
+    const order = state.down ? "descending" : "ascending";
+    table.querySelectorAll("th").forEach((th, i) => th.setAttribute("aria-sort", i === state.sort ? order : "none"));
+    table.tBodies[0].replaceChildren(...conns.slice(0, ROWS.connections).map((conn) =>
       el("tr", { class: conn === state.chosen ? "chosen" : undefined }, ...COLUMNS.map((c) => cellOf(conn, c)))));
-    byId("shown").textContent = state.conns.length + " of " + state.capture.connections.length + " connections" +
-      (state.conns.length > 500 ? ", the first 500 are listed" : "") +
-      (state.capture.connections_left_out ? "; " + state.capture.connections_left_out + " more are not in this page" : "");
+    byId("shown").textContent = conns.length + " of " + all.connections.length + " connections" +
+      (conns.length > ROWS.connections ? ", the first " + ROWS.connections + " are listed" : "") +
+      (all.connections_left_out ? "; " + all.connections_left_out + " more are not in this page" : "");
   }
 
   // Bytes and troubles of each connection over time, the worst connections first.
   function showHeat() {
-    const s = state.capture.summary;
-    state.heat = new RoceHeat.Heat(byId("heat"), state.conns, (s.last_time_ns || 0) - (s.first_time_ns || 0));
-    byId("heat-legend").querySelectorAll(".sign").forEach((sign, k) => { sign.parentElement.hidden = !state.heat.rows.some((r) => r.marks[k].some((v) => v)); });
-    byId("heat-rows").textContent = state.conns.length > state.heat.rows.length ? "The first " + state.heat.rows.length + " of the table are drawn." : "";
+    const s = state.capture.summary, signs = byId("heat-legend").querySelectorAll(".sign");
+    const heat = state.heat = new RoceHeat.Heat(byId("heat"), state.conns, D.lengthNs(s));
+    signs.forEach((sign, k) => { sign.parentElement.hidden = !heat.rows.some((r) => r.marks[k].some((v) => v)); });
+    byId("heat-rows").textContent = state.conns.length > heat.rows.length
+      ? "The first " + heat.rows.length + " of the table are drawn." : "";
   }
 
   // Describes and opens the rows of the heat map by keys and mouse.
   function watchHeat() {
-    const on = (name, act) => byId("heat").addEventListener(name, (e) => { if (state.heat.rows.length) act(state.heat, e); });
+    const when = (name, act) => on(byId("heat"), name, (e) => { if (state.heat.rows.length) act(state.heat, e); });
     const read = (heat) => { byId("heat-status").textContent = heat.text(heat.row, heat.bin); };
-    on("focus", (heat) => (heat.redraw(), read(heat)));
-    on("blur", (heat) => heat.redraw());
-    on("mousemove", (heat, e) => showTip([heat.text(...heat.at(e.offsetX, e.offsetY)), "click: show its graphs"], e.clientX, e.clientY));
-    on("mouseleave", () => showTip(null));
-    on("click", (heat, e) => choose(heat.rows[heat.at(e.offsetX, e.offsetY)[0]].conn, true));
-    on("keydown", (heat, e) => {
-      if (e.key === "Enter") choose(heat.rows[heat.row].conn, true);
+    const open = (heat, row, bin) => { choose(heat.rows[row].conn, true); copy(heat.filterOf(row, bin)); };
+    const tip = (text) => [text, "click: show its graphs, and copy the Wireshark filter"];
+    when("focus", (heat) => (heat.redraw(), read(heat)));
+    when("blur", (heat) => heat.redraw());
+    when("mousemove", (heat, e) => showTip(tip(heat.text(...heat.at(e.offsetX, e.offsetY))), e.clientX, e.clientY));
+    when("mouseleave", () => showTip(null));
+    when("click", (heat, e) => open(heat, ...heat.at(e.offsetX, e.offsetY)));
+    when("keydown", (heat, e) => {
+      if (e.key === "Enter") open(heat, heat.row, heat.bin);
       else if (heat.key(e.key)) read(heat);
       else return;
       e.preventDefault();
     });
   }
 
+  function rowOf(f) {
+    const conn = state.capture.connections.find((c) => numberOf(c) === numberOf(f));
+    const open = () => {
+      choose(conn, true);
+      if (!state.view.moveToFrame(f.frame)) announce("frame " + f.frame + " is not in the graphs");
+    };
+    const frame = String(f.frame);
+    return el("tr", { "data-frame": frame }, number(conn && conn.runs ? button(frame, open) : frame),
+      el("td", {}, f.severity), el("td", {}, el("span", { title: f.means }, f.rule)),
+      el("td", {}, f.side === undefined ? "" : "#" + numberOf(f)), el("td", { class: "wide" }, f.text));
+  }
+
   function showFindings() {
-    const list = state.capture.findings.slice().sort((x, y) => Boolean(x.known) - Boolean(y.known)), table = byId("findings");
-    const counts = ["errors", "warnings", "notes"].map((k) => state.capture.summary[k] ? D.count(state.capture.summary[k], k.slice(0, -1)) : "").filter(Boolean);
-    byId("findings-about").textContent = (counts.join(", ") || "No findings") + (state.capture.summary.known ? "; " + state.capture.summary.known + " of them are known deviations of the peer" : "") + ". An error breaks a rule of the protocol; a warning may have another cause; a note is an event." + (list.some((f) => f.known) ? " Known deviations stand at the end of the list." : "") +
-      (state.capture.findings_left_out ? " " + state.capture.findings_left_out + " are not listed here." : "");
+    const table = byId("findings"), list = state.capture.findings.slice();
+    list.sort((x, y) => Boolean(x.known) - Boolean(y.known));
+    byId("findings-count").textContent = state.capture.about_findings;
     table.parentElement.hidden = !list.length;
-    table.tBodies[0].replaceChildren(...list.slice(0, 1000).map((f) => {
-      const conn = state.capture.connections.find((c) => (c.connection || 0) === (f.connection || 0)), go = el("button", { type: "button" }, String(f.frame));
-      go.addEventListener("click", () => {
-        choose(conn, true);
-        if (!state.view.moveToFrame(f.frame)) announce("frame " + f.frame + " is not in the graphs");
-      });
-      return el("tr", { "data-frame": f.frame }, el("td", { class: "number" }, conn && conn.runs ? go : String(f.frame)), el("td", {}, f.severity),
-        el("td", {}, el("span", { title: f.means }, f.rule)), el("td", {}, f.side === undefined ? "" : "#" + (f.connection || 0)),
-        el("td", { class: "wide" }, f.text));
-    }));
+    table.tBodies[0].replaceChildren(...list.slice(0, ROWS.findings).map(rowOf));
   }
 
   // ---- one connection ----
-  const announce = (text) => { byId("status").textContent = text; };
 
   // Shows lines next to the mouse; hides the last ones without lines.
   function showTip(lines, x, y) {
@@ -134,11 +151,10 @@
       showTip(x === undefined ? null : lines && lines.concat("click: copy the Wireshark filter"), x, y);
     },
     onPick: (near) => {
-      const text = state.view.filterOf(near), done = (ok) => announce((ok ? "Copied: " : "Wireshark filter: ") + text);
+      copy(state.view.filterOf(near));
       showRows(near);
-      (navigator.clipboard ? navigator.clipboard.writeText(text) : Promise.reject()).then(() => done(true), () => done(false));
     },
-    onWindow: (t0, t1) => { byId("range").textContent = [Math.max(t0, 0), t1].map((t) => D.exactDuration(t * 1e9, (t1 - t0) * 1e6)).join(" to "); },
+    onWindow: (t0, t1) => { byId("range").textContent = D.period(t0, t1); },
     findingsOf: (first, last) => state.capture.findings.filter((f) => f.frame >= first && f.frame <= last)
       .slice(0, 3).map((f) => f.severity + " " + f.rule + ": " + f.text),
   };
@@ -146,110 +162,137 @@
   // Marks the findings of a packet in the table.
   function showRows(near) {
     if (near.item !== "run") return;
-    const r = state.view.runs;
+    const r = state.view.runs, all = byId("findings-all");
     byId("findings").querySelectorAll("tr[data-frame]").forEach((row) => {
       const frame = Number(row.dataset.frame), is = frame >= r.frame[near.index] && frame <= r.lastFrame[near.index];
       row.classList.toggle("chosen", is);
-      byId("findings-all").checked ||= is && row.offsetHeight === 0;
+      all.checked = all.checked || (is && row.offsetHeight === 0);
       if (is) row.scrollIntoView({ block: "nearest" });
     });
   }
 
-  function addGraph(kind, direction, title, about, legend) {
-    const div = el("div", { class: "graph", tabindex: "0", role: "application", "aria-label": title + ". " + about });
-    const list = el("ul", { class: "legend" }, ...legend.map(([color, text]) => keyOf(color, text)));
-    byId("graphs").append(el("figure", { "data-graph": kind + (direction === undefined ? "" : direction) }, el("h3", {}, title), el("figcaption", {}, about), list, div));
+  // What a connection has. The attributes data-if of the figures in page.html name these members.
+  function partsOf(conn, v) {
+    const r = v.runs, used = (test) => r.style.some(test), early = v.bands.some((b) => b.ackedBefore);
+    const has = { data: true, again: used(G.isAgain), cnp: used((s) => s.class === "cnp"), ce: r.ce.some(Boolean),
+      rtt: r.rtt.some(Boolean), timed: v.messages.some((m) => m.steps), messages: v.messages.length > 0,
+      early: early || used((s) => s.class === "repeated response"), left: conn.messages_left_out,
+      flight: r.flight.some(Boolean) && used((s) => ANSWERS.has(s.class)), lanes: v.lanes.length > 2 };
+    [0, 1].forEach((side) => {
+      has["messages" + side] = v.messages.some((m) => m.side === side);
+      has["flight" + side] = r.style.some((s, i) => s.direction === side && r.flight[i]);
+    });
+    return Object.assign(has, { latency: has.messages || has.rtt, rate: has.cnp || has.ce });
+  }
+
+  function addGraph(figure, to, kind, direction) {
+    const name = figure.querySelector("h3").textContent + ". " + figure.querySelector("figcaption").textContent;
+    const div = el("div", { class: "graph", tabindex: "0", role: "application", "aria-label": name });
+    figure.dataset.graph = kind + (direction === undefined ? "" : direction);
+    figure.append(div);
+    byId(to).append(figure);
     state.view.add(div, kind, direction);
   }
 
   function showGraphs(conn) {
-    const v = state.view, used = (test) => v.runs.style.some(test), name = [W.nameOf(conn.a), W.nameOf(conn.b)], both = [["side-a", name[0]], ["side-b", name[1]]];
-    [0, 1].forEach((d) => {
-      const of = v.runs.style.filter((s) => s.direction === d && s.class !== "cnp" && s.class !== "other");
-      const is = (...classes) => of.some((s) => classes.includes(s.class));
-      if (!of.length) return;
-      const packets = [["first", "request", true], ["again", "request sent again", is("repeated request")], ["response", "response (READ data)", is("response")],
-        ["response-again", "response sent again", is("repeated response")], ["nak", "▼ NAK: error or packet missing", is("nak")],
-        ["rnr", "■ RNR NAK (receiver not ready)", is("rnr nak")], ["damaged", "✕ damaged, dropped by the receiver", is("dropped")],
-        ["other", "captured twice", is("copy")], ["ack", "━ acknowledged up to here", is("ack", "response", "nak", "rnr nak")],
-        ["nak", "◇ response skipped (implied NAK)", of.some((s) => s.marks & D.MARK.impliedNak)],
-        ["missing", "┆ missing packets", v.runs.style.some((s, i) => s.direction === d && v.runs.gap[i])]];
-      const bands = new Map(v.bands.filter((b) => b.direction === d).map((b) => [b.legend, b.color]));
-      const legend = packets.filter(([, , shown]) => shown).concat([...bands].map(([text, color]) => [color, text]));
-      addGraph("psn", d, "Packets " + name[d] + " → " + name[1 - d], v.graphs.length ? "" : "Each bar is a packet: time to the right, packet sequence number (PSN) upwards; the bar of a READ request takes the PSNs of its responses. A healthy flow climbs steadily. Steps back are packets sent again. A coloured band is a wait that the time budget above counts: for a retransmission, or for a slow response.", legend);
+    const names = [conn.a, conn.b].map(nameOf), has = partsOf(conn, state.view);
+    const figures = [...byId("figures").content.children].map((figure) => figure.cloneNode(true));
+    conn.legends.forEach((legend, d) => {
+      const figure = figures[0].cloneNode(true);
+      if (!legend.length) return;
+      figure.querySelector("h3").append(names[d] + " → " + names[1 - d]);
+      if (state.view.graphs.length) figure.querySelector("figcaption").textContent = "";
+      figure.querySelector("ul").append(...legend.map(keyOf));
+      addGraph(figure, "packets", "psn", d);
     });
-    const again = [["again", "sent again"]].filter(() => used(G.isAgain)), sides = (has) => both.filter((_, d) => has(d)), operating = sides((d) => v.messages.some((m) => m.side === d));
-    addGraph("data", undefined, "Data", "Payload per time. What was sent again brings nothing new.", [["first", "sent the first time"]].concat(again));
-    const isAnswer = (s) => ["ack", "nak", "rnr nak", "response", "repeated response"].includes(s.class);
-    if (v.runs.flight.some((f) => f) && v.runs.style.some(isAnswer)) addGraph("flight", undefined, "Bytes in flight", "Bytes sent and not yet acknowledged.", sides((d) => v.runs.style.some((s, i) => s.direction === d && v.runs.flight[i])));
-    const early = (used((s) => s.class === "repeated response") || v.bands.some((b) => b.ackedBefore)) ? " An answer that was captured but then lost counts as completion: the wait until it was sent again is in the time budget, not here." : "";
-    if (v.messages.length || v.runs.rtt.some((x) => x)) {
-      addGraph("latency", undefined, "Latency", "Each point is a completed operation (filled) or an acknowledgement (hollow): when it completed, and how long it took." + early +
-        (conn.messages_left_out ? " The slower ones of " + (v.messages.length + conn.messages_left_out) + " operations are drawn." : ""), operating.concat(v.runs.rtt.some((x) => x) ? [["ack", "□ round trip of an acknowledgement"]] : []));
-      showHistograms(conn);
-    }
-    if (used((s) => s.class === "cnp") || v.runs.ce.some((x) => x))
-      addGraph("rate", undefined, "Congestion", "Sending rate of both sides. Dots: packets that a switch marked (CE). Triangles: requests to slow down (CNP).", both.concat([["ce", "● CE"], ["cnp", "▲ CNP"]].filter(([kind]) => kind === "cnp" ? used((s) => s.class === "cnp") : v.runs.ce.some((x) => x))));
-    const timed = v.messages.some((m) => m.steps);
-    if (v.messages.length) addGraph("messages", undefined, "Messages", "One row a message, in the order of completion: dark from the first transmission of its request to the last (waits included), light until it was acknowledged or answered." + early +
-      (timed ? " Thin lines, of rnic-run --timeline: from the program's posting to the first packet, and from the answer to the poll." : ""),
-      operating.concat(timed ? [["again", "┣ posted"], ["ack", "┫ acknowledged"], ["rnr", "┫ completed"], ["timeout", "┫ polled"]] : []));
-    if (v.lanes.length > 2) addGraph("lanes", undefined, "Paths", "One lane for each sender and UDP source port, which selects the path through the network.", both.concat(again));
+    figures.slice(1).filter((figure) => has[figure.dataset.graph]).forEach((figure) => {
+      figure.querySelectorAll("[data-if]").forEach((e) => { if (!has[e.dataset.if]) e.remove(); });
+      figure.querySelectorAll("[data-side]").forEach((e) => e.append(names[e.dataset.side]));
+      figure.querySelectorAll(".left-out").forEach((e) => e.append(String(has.left + state.view.messages.length)));
+      addGraph(figure, "graphs", figure.dataset.graph);
+      if (figure.dataset.graph === "latency") showHistograms(conn);
+    });
+  }
+
+  // Returns the frames of the completed operations, or of the round trips, that a histogram has between two times.
+  function framesOf(side, key, low, high) {
+    const { messages, runs: r } = state.view, fits = (ns) => ns >= low && ns < high;
+    const answers = (i) => r.rtt[i] && r.style[i].direction === side && fits(r.rtt[i]);
+    if (key === "rtt") return D.framesOf(r, D.runsBetween(r, -Infinity, Infinity, answers));
+    return messages.filter((m) => m.side === side && m.operation === key && fits(m.ns))
+      .map((m) => [m.frame, m.frame, 1]);
+  }
+
+  function histogramRow(conn, side, key, [low, high, count], most) {
+    const share = styled(el("span", { class: "share" }), {
+      background: "var(--side-" + "ab"[side] + ")", width: Math.max(1, 300 * count / most) + "px" });
+    const pick = button(String(count), () => copy(D.filterOf(framesOf(side, key, low, high), conn)));
+    return el("tr", { title: "click the number: copy the Wireshark filter" },
+      number(D.duration(low) + " to " + D.duration(high)), number(pick), el("td", { class: "wide" }, share));
   }
 
   function showHistograms(conn) {
-    const names = { send: "SEND", write: "WRITE", read: "READ", atomic: "Atomic", other: "Other", rtt: "Round trip of acknowledgements" };
-    ["a", "b"].forEach((side) => Object.entries((conn.histogram || {})[side] || {}).forEach(([key, pairs]) => {
-      if (pairs.length < 4) return;
-      const most = Math.max(...pairs.filter((_, i) => i % 2));
-      const rows = pairs.flatMap((bucket, i) => i % 2 ? [] : [el("tr", {}, el("td", { class: "number" }, D.duration(D.bucketNs(bucket))), el("td", { class: "number" }, String(pairs[i + 1])),
-        el("td", { class: "wide" }, styled(el("span", { class: "share" }), { background: "var(--side-" + side + ")", width: Math.max(1, 300 * pairs[i + 1] / most) + "px" })))]);
-      byId("graphs").append(el("details", {}, el("summary", {}, "Distribution: " + names[key] + " of " + conn[side].address),
-        el("table", {}, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "about"), el("th", { scope: "col" }, "number"), el("th", { scope: "col" }, "share"))), el("tbody", {}, ...rows))));
-    }));
+    const names = { send: "SEND", write: "WRITE", read: "READ", atomic: "Atomic", other: "Other",
+      rtt: "Round trip of acknowledgements" };
+    const all = ["a", "b"].flatMap((letter, side) => Object.entries((conn.histogram || {})[letter] || {})
+      .map(([key, numbers]) => ({ letter, side, key, numbers })));
+    all.forEach(({ letter, side, key, numbers }) => {
+      const buckets = numbers.flatMap((_, i) => i % 3 ? [] : [numbers.slice(i, i + 3)]);
+      if (buckets.length < 2) return;
+      const details = byId("distribution").content.firstElementChild.cloneNode(true);
+      const most = Math.max(...buckets.map((b) => b[2]));
+      details.querySelector("summary").append(names[key] + " of " + conn[letter].address);
+      details.querySelector("tbody").append(...buckets.map((b) => histogramRow(conn, side, key, b, most)));
+      byId("graphs").append(details);
+    });
   }
 
   function choose(conn, focus) {
     if (state.view) state.view.destroy();
     Object.assign(state, { view: null, chosen: conn });
-    byId("graphs").replaceChildren();
-    byId("conn-title").textContent = "Connection #" + (conn.connection || 0) + ": " + conn.title;
+    ["packets", "graphs"].forEach((id) => byId(id).replaceChildren());
+    byId("conn-title").textContent = "Connection #" + numberOf(conn) + ": " + conn.a.address + " ↔ " + conn.b.address;
+    byId("conn-ends").textContent = conn.ends;
     byId("conn-about").textContent = byId("lead").textContent.startsWith(conn.headline) ? "" : conn.headline;
-    const why = byId("conn-why").textContent = conn.why || W.slowText(conn);
-    byId("conn-words").replaceChildren(...[...byId("words").querySelectorAll(".explain")].filter((term) => (conn.headline + why).includes(term.textContent))
-      .flatMap((term) => [term.cloneNode(true), term.nextElementSibling.cloneNode(true)]));
+    byId("conn-why").textContent = conn.why || "";
+    const said = conn.headline + (conn.why || ""), terms = [...byId("words").querySelectorAll(".explain")];
+    byId("conn-words").replaceChildren(...terms.filter((term) => said.includes(term.textContent))
+      .map((term) => el("div", {}, term.cloneNode(true), term.nextElementSibling.cloneNode(true))));
     byId("tools").hidden = byId("tools-about").hidden = !conn.runs;
-    announce(conn.runs ? (conn.merged ? D.count(conn.merged, "packet is", "packets are") + " drawn together with neighbours; packets with a finding are drawn alone." : "")
-      : "This page has no packets of this connection.");
+    const merged = conn.merged && D.count(conn.merged, "packet is", "packets are") +
+      " drawn together with neighbours; packets with a finding are drawn alone.";
+    announce(conn.runs ? merged || "" : "This page has no packets of this connection.");
     if (conn.runs) {
       state.view = new G.View(conn, events);
       showGraphs(conn);
       events.onWindow(...state.view.window);
     }
-    byId("conns").querySelectorAll("tbody tr").forEach((row, i) => row.classList.toggle("chosen", state.conns[i] === conn));
+    const table = byId("conns").tBodies[0].rows;
+    [...table].forEach((row, i) => row.classList.toggle("chosen", state.conns[i] === conn));
     if (focus) byId("connection").focus();
   }
 
-  const showLead = (lead) => Object.assign(byId("lead"), { textContent: lead.text, className: lead.good ? "good" : "bad" });
+  function showLead({ text, good }) {
+    Object.assign(byId("lead"), { textContent: text, className: good ? "good" : "bad" });
+  }
 
   function showCapture(capture) {
-    const lead = W.lead(capture), s = capture.summary, single = capture.connections.length === 1;
-    Object.assign(state, { capture: capture, filter: byId("filter").value = "" });
+    const { connections: conns, summary } = capture, single = conns.length === 1;
+    const worst = conns.find((c) => c.headline && summary.headline.startsWith(c.headline)) || D.worstFirst(conns)[0];
+    Object.assign(state, { capture, filter: byId("filter").value = "" });
     byId("file").textContent = capture.file;
-    if (!data.has_results) showLead(lead);
-    if (!data.has_results) document.title = capture.file + " - RoCEdrill";
-    byId("facts").textContent = [D.count(s.frames || 0, "frame"), D.count(s.packets || 0, "RoCE packet"), D.duration((s.last_time_ns || 0) - (s.first_time_ns || 0)),
-      D.count(s.connections || 0, "connection"), s.errors_unknown ? D.count(s.errors_unknown, "violated rule") : "no rule of the protocol was violated"].join(", ") + "." +
-      (capture.packets_left_out ? " " + D.count(capture.packets_left_out, "packet is", "packets are") + " not drawn." : "");
+    if (!data.has_results) {
+      showLead(D.lead(capture));
+      document.title = capture.file + " - RoCEdrill";
+      byId("advice").textContent = worst && worst.advice || "";
+    }
+    byId("facts").textContent = capture.facts;
     byId("text").textContent = capture.text;
-    byId("overview-conns").hidden = single;
+    byId("overview-conns").hidden = byId("overview-title").hidden = single;
     showTable();
     showFindings();
-    byId("budget").replaceChildren();
-    const worst = capture.connections.find((c) => c.headline && s.headline.startsWith(c.headline)) || W.worstFirst(capture.connections)[0];
     byId("connection").hidden = !worst;
-    byId("advice").textContent = worst && !data.has_results ? W.advice(worst) : "";
-    if (worst) showBudget(byId("budget"), worst);
+    showBudget(worst || {});
     requestAnimationFrame(() => { // after the first paint of the overview
       if (!single) showHeat();
       if (worst) choose(worst, false);
@@ -259,18 +302,17 @@
   G.readColors();
   data.captures.forEach((c, i) => byId("capture").append(el("option", { value: i }, c.file)));
   byId("capture-choice").hidden = data.captures.length < 2;
-  byId("capture").addEventListener("change", (e) => showCapture(data.captures[e.target.value]));
-  byId("filter").addEventListener("input", (e) => { state.filter = e.target.value; showTable(); showHeat(); });
+  on(byId("capture"), "change", (e) => showCapture(data.captures[e.target.value]));
+  const showAll = (change) => { Object.assign(state, change); showTable(); showHeat(); };
+  on(byId("filter"), "input", (e) => showAll({ filter: e.target.value }));
   watchHeat();
-  byId("conns").querySelectorAll("th button").forEach((button, i) => button.addEventListener("click", () => {
-    Object.assign(state, { down: state.sort === i ? !state.down : true, sort: i });
-    showTable();
-    showHeat();
-  }));
-  const tools = { "zoom-in": (v) => v.zoom(0.5), "zoom-out": (v) => v.zoom(2), "pan-left": (v) => v.pan(-0.25), "pan-right": (v) => v.pan(0.25),
-    reset: (v) => v.reset(), previous: (v) => v.next(v.trouble, -1), next: (v) => v.next(v.trouble, 1) };
-  Object.entries(tools).forEach(([id, act]) => byId(id).addEventListener("click", () => { if (state.view) act(state.view); }));
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  byId("conns").querySelectorAll("th button").forEach((b, i) =>
+    on(b, "click", () => showAll({ down: state.sort !== i || !state.down, sort: i })));
+  const tools = { "zoom-in": (v) => v.zoom(0.5), "zoom-out": (v) => v.zoom(2), "pan-left": (v) => v.pan(-0.25),
+    "pan-right": (v) => v.pan(0.25), reset: (v) => v.reset(), previous: (v) => v.next(v.trouble, -1),
+    next: (v) => v.next(v.trouble, 1) };
+  Object.entries(tools).forEach(([id, act]) => on(byId(id), "click", () => state.view && act(state.view)));
+  on(matchMedia("(prefers-color-scheme: dark)"), "change", () => {
     G.readColors();
     [state.view, state.heat].forEach((drawn) => drawn && drawn.redraw());
   });

@@ -15,18 +15,20 @@ unsigned roce_hist_bucket(uint64_t ns)
     return b < ROCE_HIST_BUCKETS ? b : ROCE_HIST_BUCKETS - 1;
 }
 
+uint64_t roce_hist_low(unsigned bucket)
+{
+    unsigned octave;
+
+    if (bucket == 0)
+        return 0;
+    octave = (bucket - 1) / 4 + FIRST_OCTAVE;
+    return (UINT64_C(1) << octave) + (bucket - 1) % 4 * (UINT64_C(1) << (octave - 2));
+}
+
 /* Returns the middle of a bucket, ns. */
 static uint64_t value_of(unsigned bucket)
 {
-    unsigned octave;
-    uint64_t low, width;
-
-    if (bucket == 0)
-        return UINT64_C(1) << (FIRST_OCTAVE - 1);
-    octave = (bucket - 1) / 4 + FIRST_OCTAVE;
-    width = UINT64_C(1) << (octave - 2);
-    low = (UINT64_C(1) << octave) + (bucket - 1) % 4 * width;
-    return low + width / 2;
+    return roce_hist_low(bucket) + (roce_hist_low(bucket + 1) - roce_hist_low(bucket)) / 2;
 }
 
 void roce_hist_add(struct roce_hist *hist, uint64_t ns)

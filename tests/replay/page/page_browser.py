@@ -102,7 +102,7 @@ DRAWN = """(() => {
   v.graphs.forEach(g => {
     const name = g.div.closest('figure').dataset.graph;
     const things = new Set();
-    for (let k = 0; k < g.hits.length; k += 6) things.add((g.hits[k + 4] ? 'message ' : 'run ') + g.hits[k + 5]);
+    for (let k = 0; k < g.hits.length; k += 6) if (g.hits[k + 4] < 2) things.add((g.hits[k + 4] ? 'message ' : 'run ') + g.hits[k + 5]);
     things.forEach(key => {
       const [item, i] = key.split(' '), s = r.style[i];
       const what = item === 'message' ? ['message ' + v.messages[i].side] : ['packets ' + s.side, s.class + ' ' + s.side];
@@ -363,6 +363,10 @@ def check_heat(browser, rocedrill, folder):
     tip = browser.run("document.getElementById('tip').hidden ? '' : document.getElementById('tip').textContent")
     if not tip.startswith(rows[2][3]):
         fail(name, f"pointing at a row shows '{tip}', not '{rows[2][3]}'")
+    browser.click(left + 20, top + 2 * 16 + 8)
+    number = rows[2][0]
+    check_filter(name, path, "row", browser.clipboard(), [e["frame"] for e in events_of(rocedrill, folder, path)
+                                                          if e["event"] == "packet" and e["connection"] == number])
 
 
 # Returns, for each wait of the time budget that a retransmission or a response ended: its cause, and its length according to the
@@ -490,7 +494,7 @@ SPOT = """(([graph, item, i]) => {
   g.div.scrollIntoView({block: 'center'});
   const box = g.div.getBoundingClientRect();
   for (let k = 0; k < h.length; k += 6)
-    if ((h[k + 4] ? 'message' : 'run') === item && h[k + 5] === i)
+    if (['run', 'message', 'band', 'bin'][h[k + 4]] === item && h[k + 5] === i)
       return [box.left + (h[k] + h[k + 1]) / 2, box.top + (h[k + 2] + h[k + 3]) / 2];
   return null;
 })(%s)"""
@@ -509,6 +513,64 @@ def check_spot(browser, name, what, words, display_filter):
     browser.click(*spot)
     if browser.clipboard() != display_filter:
         fail(name, f"{what}: the click copies '{browser.clipboard()}', not '{display_filter}'")
+
+
+# Returns the time range, in ns, and the index of the largest bin of a graph.
+BIN = """((graph) => {
+  const v = rocedrill.view, g = v.graphs.find(g => g.div.closest('figure').dataset.graph === graph), b = g.bins;
+  const sums = Array.from(b.values[0]).map((x, i) => x + b.values[1][i]), i = sums.indexOf(Math.max(...sums));
+  return [i, ...[i, i + 1].map(k => (v.window[0] + k * b.seconds) * 1e9)];
+})(%s)"""
+
+
+def events_of(rocedrill, folder, path):
+    """Returns the lines of check --events, with times from the first packet on."""
+    events = os.path.join(folder, "events")
+    subprocess.run([rocedrill, "check", "-q", "--events", events, path], check=False)
+    with open(events, encoding="utf-8") as text:
+        lines = [json.loads(line) for line in text]
+    first = min(e["time_ns"] for e in lines if e["event"] == "packet")
+    return [dict(e, at=e.get("time_ns", first) - first) for e in lines]
+
+
+def check_filter(name, path, what, display_filter, frames):
+    """Expects that Wireshark accepts the filter and finds these frames."""
+    if not shutil.which("tshark"):
+        return
+    run = subprocess.run(["tshark", "-r", path, "-Y", display_filter, "-T", "fields", "-e", "frame.number"], stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True, check=False)
+    if run.returncode != 0 or [int(n) for n in run.stdout.split()] != sorted(frames):
+        fail(name, f"{what}: the filter {display_filter} finds {run.stdout.split()} {run.stderr}, not {sorted(frames)}")
+
+
+def check_pointing(browser, rocedrill, folder, path, graph, unit):
+    """Points at the largest bin of a graph, and at a row of a distribution. The filters that they copy find their packets."""
+    name = "pointing at " + graph
+    open_page(browser, name, make_page(rocedrill, folder, path))
+    lines = events_of(rocedrill, folder, path)
+    i, low, high = browser.run(BIN % json.dumps(graph))
+    of = [e for e in lines if e["event"] == "packet" and low <= e["at"] <= high and e["connection"] == 0]
+    of = [e for e in of if e["payload"]] if graph == "data" else of
+    spot = browser.run(SPOT % json.dumps([graph, "bin", i]))
+    browser.move(*spot)
+    tip = browser.run("document.getElementById('tip').textContent")
+    packets = browser.run(f"RoceData.count({len(of)}, 'packet')")
+    if f"{packets} in frames {of[0]['frame']} to {of[-1]['frame']}" not in tip or unit not in tip:
+        fail(name, f"the largest bin shows '{tip}', not {len(of)} packets")
+    browser.click(*spot)
+    check_filter(name, path, "bin", browser.clipboard(), [e["frame"] for e in of])
+    rows = browser.run("[...document.querySelectorAll('#graphs details')].length")
+    if not rows:
+        return fail(name, "no distribution")
+    browser.run("document.querySelector('#graphs details').open = true")
+    title, low, high, count = browser.run("""(() => { const d = document.querySelector('#graphs details'), b = d.querySelector('button');
+      const [side, kinds] = Object.entries(rocedrill.chosen.histogram)[0], [key, numbers] = Object.entries(kinds)[0]; b.click();
+      return [side + ' ' + key, numbers[0], numbers[1], Number(b.textContent)]; })()""")
+    frames = [e["frame"] for e in lines if e["event"] == "operation" and e["side"] + " " + e["operation"] == title
+              and e["latency_ns"] is not None and low <= e["latency_ns"] < high]
+    if len(frames) != count:
+        fail(name, f"the distribution of {title} has {count} operations from {low} to {high} ns, --events {frames}")
+    check_filter(name, path, "distribution", browser.clipboard(), set(frames))
 
 
 def check_mouse(browser, rocedrill, folder, path):
@@ -538,6 +600,12 @@ def check_mouse(browser, rocedrill, folder, path):
         check_spot(browser, name, [graph, "message", 1],
                    [f"{done['kind']}, {done['bytes']} bytes", "took ", f"completed in frame {done['frame']}"],
                    f"frame.number == {done['frame']}")
+    band = browser.run("(b => [b.text, b.from * 1e9, b.to * 1e9])(rocedrill.view.bands[0])")
+    browser.run("rocedrill.view.setWindow(rocedrill.view.bands[0].from - 1e-4, rocedrill.view.bands[0].to + 1e-4)")
+    during = [e["frame"] for e in packets.values() if band[1] - 1 <= e["time_ns"] - start <= band[2] + 1]
+    check_spot(browser, name, ["psn0", "band", 0], [band[0] + ": ", f"it ended with frame {max(during)}"],
+               f"frame.number >= {min(during)} && frame.number <= {max(during)}")
+    browser.run("rocedrill.view.reset()")
     window = "rocedrill.view.window"
     left, right, y = browser.run("""(() => { const g = rocedrill.view.graphs[0]; g.div.scrollIntoView({block: 'center'});
         const b = g.div.getBoundingClientRect(), a = g.dygraph.getArea();
@@ -618,7 +686,7 @@ def check_replay(browser, rocedrill, folder, captures):
             fail(name, "no graph of packets")
         if "FAIL" not in browser.run("document.getElementById('lead').textContent"):
             fail(name, "the first sentence lacks the verdict")
-        check_markup(browser, name, 7)
+        check_markup(browser, name, 6)
         audit(browser, name)
 
 
@@ -655,7 +723,7 @@ def check_drill(browser, rocedrill, folder):
     lead = browser.run("document.getElementById('lead').textContent")
     if not lead.startswith(evil + ": 2 of 3 cases failed; "):
         fail(name, f"first sentence '{lead}'")
-    check_markup(browser, name, 7)
+    check_markup(browser, name, 6)
     audit(browser, name)
 
 
@@ -698,7 +766,7 @@ def check_names(browser, rocedrill, folder, path):
     for i in range(len(copies)):
         browser.run(f"(() => {{ const s = document.getElementById('capture'); s.value = {i}; s.dispatchEvent(new Event('change')); }})()")
         browser.frames()
-    check_markup(browser, "names", 7)
+    check_markup(browser, "names", 6)
     shown = browser.run("document.getElementById('file').textContent")
     if shown != deep:
         fail("names", f"the page shows '{shown}'")
@@ -712,7 +780,7 @@ def check_payload(browser, rocedrill, folder):
     write_capture(path, t.frames)
     page = make_page(rocedrill, folder, path)
     open_page(browser, "payload", page)
-    check_markup(browser, "payload", 7)
+    check_markup(browser, "payload", 6)
     with open(page, encoding="utf-8") as text:
         if "hacked" in text.read():
             fail("payload", "the page has payload")
@@ -754,6 +822,8 @@ def main():
         check_sprayed(browser, rocedrill, folder)
         check_keyboard(browser, rocedrill, folder, f"{captures}/rc-loss-requests.pcap")
         check_mouse(browser, rocedrill, folder, f"{captures}/rc-loss-requests.pcap")
+        check_pointing(browser, rocedrill, folder, f"{captures}/rc-loss-requests.pcap", "data", "sent the first time")
+        check_pointing(browser, rocedrill, folder, f"{captures}/rc-ecn.pcap", "rate", "bit/s")
         check_without_scripts(browser, rocedrill, folder, f"{captures}/rc-atomics.pcap")
         check_names(browser, rocedrill, folder, f"{captures}/rc-atomics.pcap")
         check_payload(browser, rocedrill, folder)

@@ -43,19 +43,14 @@ def drawn(conn, side, value, *classes, kind=None):
                kind in (None, s[2]))
 
 
-RESPONSES = ("response", "repeated response", "ack", "nak", "rnr nak")
-OF_RESPONSE = 128  # RUN_MARK_OF_RESPONSE
-
-
 def check_copies(name, conn):
     """Expects that the page draws each copy in the direction of its original: copied responses in that of the requester."""
     at, psns = [0, 0], {}
     runs = conn.get("runs", {"style": [], "psn": []})
     for style, psn in zip(runs["style"], runs["psn"]):
-        side, kind, *_, marks, _, _ = runs["styles"][style]
+        side, kind, *_, direction = runs["styles"][style]
         if kind in ("cnp", "other"):
             continue
-        direction = 1 - side if kind in RESPONSES or marks & OF_RESPONSE else side
         at[direction] += psn
         psns.setdefault((direction, kind == "copy"), []).append(at[direction])
     for (direction, copy), found in psns.items():
@@ -64,8 +59,19 @@ def check_copies(name, conn):
             fail(name, f"copies with PSNs {min(found)} to {max(found)} among packets with {min(others)} to {max(others)}")
 
 
+def check_budget(name, line, conn):
+    """Expects that the bar of the time budget has the waits of the JSON, if they are at least 1 % of the time."""
+    waits, all_ns = line["waits"], line["last_time_ns"] - line["first_time_ns"]
+    waited = sum(w["ns"] for w in waits)
+    want = [(w["text"], 1000 * w["ns"] // all_ns) for w in waits] if all_ns and waited and waited >= all_ns // 100 else []
+    have = [(text.rsplit(": ", 1)[0], share) for _, text, share in conn.get("budget", [])]
+    if have[:-1] != want or (want and not have[-1][0].startswith("sending, receiving or idle")):
+        fail(name, f"connection {line['connection']}: time budget {have}, JSON {want}")
+
+
 def check_conn(name, line, conn):
     check_copies(name, conn)
+    check_budget(name, line, conn)
     for key, value in without_empty(line).items():
         if conn.get(key) != value:
             fail(name, f"connection {line['connection']}: {key}: page {conn.get(key)}, JSON {value}")
@@ -92,8 +98,8 @@ def check_conn(name, line, conn):
         same("dropped", drawn(conn, side, "count", "dropped"), s["bad_icrc"] + s["malformed"])
         hist = conn.get("histogram", {}).get(letter, {})
         for oper, o in s["operations"].items():
-            same(oper + " latencies", sum(hist.get(oper, [])[1::2]), (o["latency_ns"] or {"count": 0})["count"])
-        same("round trips", sum(hist.get("rtt", [])[1::2]), (s["ack_rtt_ns"] or {"count": 0})["count"])
+            same(oper + " latencies", sum(hist.get(oper, [])[2::3]), (o["latency_ns"] or {"count": 0})["count"])
+        same("round trips", sum(hist.get("rtt", [])[2::3]), (s["ack_rtt_ns"] or {"count": 0})["count"])
     runs = conn.get("runs", {"ce": [], "count": []})
     if sum(runs["ce"][1::2]) != line["a"]["ce_marked"] + line["b"]["ce_marked"]:
         fail(name, f"connection {line['connection']}: CE marks: page {sum(runs['ce'][1::2])}")

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "page/psn_legend.h"
+
+#define OF(class) (1u << (class))
+
+/* Classes of packets, in the order of the legend. `classes`: the entry is for packets of these
+ * classes. The first one has the style of the entry. */
+static const struct {
+    const char *class, *text;
+    enum run_class first;
+    unsigned classes;
+} packets[] = {
+    {"first", "request", RUN_REQUEST, OF(RUN_REQUEST)},
+    {"again", "request sent again", RUN_REPEATED_REQUEST, OF(RUN_REPEATED_REQUEST)},
+    {"response", "response (READ data)", RUN_RESPONSE, OF(RUN_RESPONSE)},
+    {"response-again", "response sent again", RUN_REPEATED_RESPONSE, OF(RUN_REPEATED_RESPONSE)},
+    {"nak", "▼ NAK: error or packet missing", RUN_NAK, OF(RUN_NAK)},
+    {"rnr", "■ RNR NAK (receiver not ready)", RUN_RNR_NAK, OF(RUN_RNR_NAK)},
+    {"damaged", "✕ damaged, dropped by the receiver", RUN_DROPPED, OF(RUN_DROPPED)},
+    {"other", "captured twice", RUN_COPY, OF(RUN_COPY)},
+    {"ack", "━ acknowledged up to here", RUN_ACK,
+     OF(RUN_ACK) | OF(RUN_RESPONSE) | OF(RUN_NAK) | OF(RUN_RNR_NAK)},
+};
+
+static const struct {
+    const char *class, *text;
+} bands[WAIT_BAND_KINDS] = {
+    [WAIT_BAND_RNR] = {"rnr", "band: wait after an RNR NAK"},
+    [WAIT_BAND_NAK] = {"nak", "band: wait for a sequence NAK"},
+    [WAIT_BAND_TIMEOUT] = {"timeout", "band: wait for a timeout"},
+    [WAIT_BAND_SPURIOUS] = {"spurious",
+                            "band: wait for a spurious timeout (the response came later)"},
+    [WAIT_BAND_READ] = {"response-again", "band: wait for lost READ data"},
+    [WAIT_BAND_OTHER] = {"other", "band: wait before another retransmission"},
+    [WAIT_BAND_SLOW] = {"slow", "band: slow response"},
+};
+
+const char *psn_legend_class(enum run_class class)
+{
+    for (unsigned i = 0; i < sizeof(packets) / sizeof(packets[0]); i++)
+        if (packets[i].first == class)
+            return packets[i].class;
+    return "ack";
+}
+
+const char *psn_legend_band(enum wait_band_kind kind)
+{
+    return bands[kind].class;
+}
+
+static void note_band(void *user, const struct wait_band *band)
+{
+    unsigned *found = user;
+
+    *found |= OF(band->kind);
+}
+
+unsigned psn_legend(const struct packet_runs *runs, unsigned direction,
+                    struct psn_legend_entry entry[PSN_LEGEND_MAX])
+{
+    unsigned cnt = 0, classes = 0, marks = 0, found = 0;
+    bool missing = false;
+
+    for (uint32_t i = 0; i < runs->cnt; i++) {
+        const struct packet_run *run = &runs->run[i];
+
+        if (!packet_run_is_in(run, direction))
+            continue;
+        classes |= OF(run->class);
+        marks |= run->marks;
+        missing |= run->gap > 0;
+    }
+    for (unsigned i = 0; i < sizeof(packets) / sizeof(packets[0]); i++)
+        if (classes & packets[i].classes)
+            entry[cnt++] =
+                (struct psn_legend_entry){packets[i].class, packets[i].text, WAIT_BAND_KINDS};
+    if (marks & RUN_MARK_IMPLIED_NAK)
+        entry[cnt++] = (struct psn_legend_entry){"implied", "◇ response skipped (implied NAK)",
+                                                 WAIT_BAND_KINDS};
+    if (missing)
+        entry[cnt++] = (struct psn_legend_entry){"missing", "┆ missing packets", WAIT_BAND_KINDS};
+    wait_bands_find(runs, direction, note_band, &found);
+    for (unsigned k = 0; k < WAIT_BAND_KINDS; k++)
+        if (found & OF(k))
+            entry[cnt++] = (struct psn_legend_entry){bands[k].class, bands[k].text, k};
+    return cnt;
+}

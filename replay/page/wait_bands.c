@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "page/wait_bands.h"
+
+#include "wire/codes.h"
+
+/* Shortest wait for a response that the graph shows as a band, ns. Equals LATE_RESPONSE_NS in
+ * rnic/flow/response.c. */
+#define SLOW_NS UINT64_C(10000000)
+
+static enum wait_band_kind kind_of(uint8_t cause)
+{
+    switch (cause) {
+    case ROCE_CAUSE_RNR_NAK: return WAIT_BAND_RNR;
+    case ROCE_CAUSE_SEQ_NAK: return WAIT_BAND_NAK;
+    case ROCE_CAUSE_TIMEOUT: return WAIT_BAND_TIMEOUT;
+    case ROCE_CAUSE_SPURIOUS: return WAIT_BAND_SPURIOUS;
+    case ROCE_CAUSE_IMPLIED_NAK:
+    case ROCE_CAUSE_READ_GAP: return WAIT_BAND_READ;
+    default: return WAIT_BAND_OTHER;
+    }
+}
+
+/* State of one direction. */
+struct wait_state {
+    bool any;
+    int64_t psn;              /* PSN of the latest run, relative to the first run */
+    uint32_t raw;             /* PSN of the latest run */
+    int64_t acked, requested; /* highest acknowledged PSN plus 1, and PSN of the latest request */
+    uint64_t packet, request; /* times of the latest packet and request, ns */
+    bool again;               /* the latest request was a retransmission */
+};
+
+/* Returns whether a wait ended with the run, and fills the band. A response is slow if its request
+ * was sent once, and no other packet was captured in the SLOW_NS before the response. */
+static bool ends_wait(const struct wait_state *at, const struct packet_run *run,
+                      struct wait_band *band)
+{
+    const bool answers = run->class == RUN_ACK || run->class == RUN_RESPONSE,
+               repeats = run->class == RUN_REPEATED_REQUEST;
+    uint64_t from;
+
+    *band = (struct wait_band){repeats ? kind_of(run->cause) : WAIT_BAND_SLOW, run, 0, at->psn};
+    from = band->kind < WAIT_BANDS_AFTER_NAK ? at->request : at->packet;
+    if (from >= run->first_time)
+        return false;
+    band->ns = run->first_time - from;
+    if (repeats) /* the first packet of a go-back */
+        return !at->again || at->psn <= at->requested;
+    return answers && at->psn + run->span > at->acked && !at->again && band->ns >= SLOW_NS;
+}
+
+/* Changes the state after a run. Packets that the receiver drops do not end a wait. */
+static void note_run(struct wait_state *at, const struct packet_run *run)
+{
+    const bool answers = run->class == RUN_ACK || run->class == RUN_RESPONSE;
+
+    if (answers && at->psn + run->span > at->acked)
+        at->acked = at->psn + run->span;
+    if (run->class == RUN_REQUEST || run->class == RUN_REPEATED_REQUEST) {
+        at->again = run->class == RUN_REPEATED_REQUEST;
+        at->requested = at->psn;
+        at->request = run->last_time;
+    }
+    if (run->class != RUN_DROPPED)
+        at->packet = run->last_time;
+}
+
+void wait_bands_find(const struct packet_runs *runs, unsigned direction,
+                     void (*on_band)(void *user, const struct wait_band *band), void *user)
+{
+    struct wait_state at = {.acked = INT64_MIN, .packet = UINT64_MAX, .request = UINT64_MAX};
+
+    for (uint32_t i = 0; i < runs->cnt; i++) {
+        const struct packet_run *run = &runs->run[i];
+        struct wait_band band;
+
+        if (!packet_run_is_in(run, direction))
+            continue;
+        at.psn += at.any ? roce_psn_diff(roce_psn_of(run->psn), roce_psn_of(at.raw)) : 0;
+        at.raw = run->psn;
+        at.any = true;
+        if (ends_wait(&at, run, &band))
+            on_band(user, &band);
+        note_run(&at, run);
+    }
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Wait bands: the waits of the time budget (time_budget.h), as coloured bands in a graph of
+ * packets. Each band ends with a packet run. Called by psn_legend.c and psn_svg.c. */
+#ifndef REPLAY_PAGE_WAIT_BANDS_H
+#define REPLAY_PAGE_WAIT_BANDS_H
+
+#include "page/packet_runs.h"
+
+/* Kinds of bands, in the order of a legend. The wait before a retransmission begins with the latest
+ * request for the first WAIT_BANDS_AFTER_NAK kinds. It begins with the latest packet for all
+ * others. */
+enum wait_band_kind {
+    WAIT_BAND_RNR,
+    WAIT_BAND_NAK,
+    WAIT_BANDS_AFTER_NAK,
+    WAIT_BAND_TIMEOUT = WAIT_BANDS_AFTER_NAK,
+    WAIT_BAND_SPURIOUS,
+    WAIT_BAND_READ,
+    WAIT_BAND_OTHER,
+    WAIT_BAND_SLOW, /* wait for a slow response */
+    WAIT_BAND_KINDS
+};
+
+struct wait_band {
+    enum wait_band_kind kind;
+    const struct packet_run *run; /* the run that ended the wait */
+    uint64_t ns;                  /* duration, ns */
+    int64_t psn; /* PSN of the run, relative to the first run of the direction; does not wrap */
+};
+
+/* Calls `on_band` for each wait of a direction, in the order of the runs. */
+void wait_bands_find(const struct packet_runs *runs, unsigned direction,
+                     void (*on_band)(void *user, const struct wait_band *band), void *user);
+
+#endif

@@ -72,11 +72,20 @@ void shadow_free(struct shadow_memory *memory)
     memset(memory, 0, sizeof(*memory));
 }
 
+/* Returns the index of an R_Key in shadow_memory.recent. */
+static uint32_t recent_of(uint32_t rkey)
+{
+    return (rkey ^ rkey >> 8) % SHADOW_RECENT;
+}
+
 static struct shadow_region *region_of(struct shadow_memory *memory, uint32_t rkey)
 {
+    uint32_t *recent = &memory->recent[recent_of(rkey)];
     uint32_t cnt = memory->keys.cnt;
     uint32_t at;
 
+    if (*recent < cnt && memory->region[*recent].rkey == rkey)
+        return &memory->region[*recent];
     if (!VEC_GROW(memory->region, cnt, memory->region_cap))
         return NULL;
     at = keymap_add(&memory->keys, &rkey);
@@ -84,6 +93,7 @@ static struct shadow_region *region_of(struct shadow_memory *memory, uint32_t rk
         return NULL;
     if (at == cnt)
         memory->region[at] = (struct shadow_region){.rkey = rkey};
+    *recent = at;
     return &memory->region[at];
 }
 
@@ -184,8 +194,11 @@ uint64_t shadow_touched_from(const struct shadow_region *region, uint64_t off)
 
 struct shadow_region *shadow_find(const struct shadow_memory *memory, uint32_t rkey)
 {
-    uint32_t at = keymap_get(&memory->keys, &rkey);
+    uint32_t at = memory->recent[recent_of(rkey)];
 
+    if (at < memory->keys.cnt && memory->region[at].rkey == rkey)
+        return &memory->region[at];
+    at = keymap_get(&memory->keys, &rkey);
     return at == KEYMAP_NONE ? NULL : &memory->region[at];
 }
 

@@ -95,11 +95,15 @@ struct lent_byte {
     uint8_t byte; /* value that the byte must have again after the READ */
 };
 
+/* Number of regions that are found without a search of all regions; a power of 2. */
+#define SHADOW_RECENT 16u
+
 struct shadow_memory {
     struct keymap keys;
     struct shadow_region *region; /* array of regions; the index of a region is the number of its
                                    * R_Key in `keys` */
     size_t region_cap;
+    uint32_t recent[SHADOW_RECENT]; /* latest region with this hash of its R_Key */
     struct shadow_write *write;
     size_t forgotten; /* number of writes at the start of `write` to ignore */
     size_t write_cnt;

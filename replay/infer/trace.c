@@ -399,12 +399,13 @@ static void count_step(struct id_steps *steps, const struct trace_packet *p)
 {
     if (p->dropped)
         return;
-    if (steps->prev && p->time - steps->prev->time <= ID_TIME_MAX) {
+    if (steps->prev && p->ip_id != steps->prev->ip_id &&
+        p->time - steps->prev->time <= ID_TIME_MAX) {
         int step = id_step(steps->prev, p);
 
         steps->up += step > 0;
         steps->down += step < 0;
-        steps->other += step == 0 && p->ip_id != steps->prev->ip_id;
+        steps->other += step == 0;
     }
     steps->prev = p;
 }

@@ -8,7 +8,8 @@
 
 void field_diffs_copy(struct field_diffs *to, const struct field_diffs *from)
 {
-    memcpy(to->at, from->at, from->cnt * sizeof(from->at[0]));
+    if (from->cnt)
+        memcpy(to->at, from->at, from->cnt * sizeof(from->at[0]));
     to->cnt = from->cnt;
     to->payload = from->payload;
     to->payload_off = from->payload_off;

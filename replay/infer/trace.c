@@ -388,6 +388,11 @@ static int id_step(const struct trace_packet *from, const struct trace_packet *t
     return time > ID_TIME_MAX || step > ID_STEP_MAX || step < -ID_STEP_MAX ? 0 : step;
 }
 
+/* Limits of trace_shows_all_between(): largest increase of the identification, and number of
+ * packets before, between and after the two that are searched. */
+#define BETWEEN_MAX     63
+#define BETWEEN_PACKETS 256
+
 /* Steps of the identification between successive packets. */
 struct id_steps {
     const struct trace_packet *prev;
@@ -435,7 +440,8 @@ static int find_numbered(struct trace *trace)
         bool vary = all->up || all->down || all->other;
         struct id_steps own = {.prev = NULL};
 
-        flow->numbered = are_increasing(all);
+        flow->host_numbered = are_increasing(all);
+        flow->numbered = flow->host_numbered;
         /* If all packets of the host have one identification, so have those of this flow. */
         for (size_t i = 0; vary && !flow->numbered && i < flow->cnt; i++)
             count_step(&own, &trace->pkt[flow->pkt[i]]);
@@ -449,6 +455,37 @@ bool trace_sent_before(const struct trace *trace, const struct trace_packet *a,
                        const struct trace_packet *b)
 {
     return a->flow == b->flow && trace->flow[a->flow].numbered && id_step(a, b) > 0;
+}
+
+bool trace_sent_next(const struct trace *trace, const struct trace_packet *a,
+                     const struct trace_packet *b)
+{
+    return a->flow == b->flow && trace->flow[a->flow].numbered && id_step(a, b) == 1;
+}
+
+bool trace_shows_all_between(const struct trace *trace, const struct trace_packet *a,
+                             const struct trace_packet *b)
+{
+    const struct trace_packet *low = a < b ? a : b, *high = a < b ? b : a;
+    int step = id_step(a, b);
+    uint64_t seen = 0; /* bit i: the packet with the identification of `a` plus i was captured */
+
+    if (trace_sent_next(trace, a, b))
+        return true;
+    if (a->flow != b->flow || !trace->flow[a->flow].host_numbered || step <= 0 ||
+        step > BETWEEN_MAX || high - low > BETWEEN_PACKETS)
+        return false;
+    low -= low - trace->pkt < BETWEEN_PACKETS ? low - trace->pkt : BETWEEN_PACKETS;
+    high = trace->pkt + trace->cnt - high <= BETWEEN_PACKETS ? trace->pkt + trace->cnt - 1
+                                                             : high + BETWEEN_PACKETS;
+    for (const struct trace_packet *p = low; p <= high; p++) {
+        uint16_t after = (uint16_t)(p->ip_id - a->ip_id);
+
+        if (after > 0 && after < step && !p->dropped &&
+            trace->flow[p->flow].hosts == trace->flow[a->flow].hosts)
+            seen |= UINT64_C(1) << after;
+    }
+    return seen == (UINT64_C(1) << step) - 2;
 }
 
 bool trace_sent_once(const struct trace *trace, const struct trace_packet *a,

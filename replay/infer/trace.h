@@ -64,11 +64,12 @@ struct trace_flow {
     uint32_t dest_qp;
     enum roce_encap encap;
     enum roce_svc svc;
-    uint32_t hosts;   /* number of the pair of hosts (src, dst, encap) in trace.hosts */
-    uint32_t reverse; /* number of the pair of hosts in the reverse order, or KEYMAP_NONE */
-    uint32_t good;    /* number of packets that a receiver does not drop */
-    bool numbered;    /* the sender increases the IPv4 identification from packet to packet */
-    uint8_t macs[12]; /* destination and source MAC of the first frame, if `has_macs` */
+    uint32_t hosts;     /* number of the pair of hosts (src, dst, encap) in trace.hosts */
+    uint32_t reverse;   /* number of the pair of hosts in the reverse order, or KEYMAP_NONE */
+    uint32_t good;      /* number of packets that a receiver does not drop */
+    bool numbered;      /* the sender increases the IPv4 identification from packet to packet */
+    bool host_numbered; /* it does so for all packets to the same host, not only for this flow */
+    uint8_t macs[12];   /* destination and source MAC of the first frame, if `has_macs` */
     bool has_macs;
     uint32_t *pkt; /* indices into trace.pkt, in capture order */
     size_t cnt;
@@ -161,6 +162,16 @@ bool trace_is_copy(const struct trace_packet *earlier, const struct trace_packet
  * before `b`. */
 bool trace_sent_before(const struct trace *trace, const struct trace_packet *a,
                        const struct trace_packet *b);
+
+/* Returns whether the IPv4 identifications of two packets of one flow show that the sender sent `b`
+ * directly after `a`. */
+bool trace_sent_next(const struct trace *trace, const struct trace_packet *a,
+                     const struct trace_packet *b);
+
+/* Returns whether the capture contains all packets that the sender of two packets of one flow sent
+ * to the same host between `a` and `b`. The two were captured near each other. */
+bool trace_shows_all_between(const struct trace *trace, const struct trace_packet *a,
+                             const struct trace_packet *b);
 
 /* Returns whether packet `b` is a copy of packet `a` of the same flow, made by the network or the
  * capture. Their IPv4 identifications show that the sender sent the packet once, even if one of the

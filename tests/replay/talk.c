@@ -162,6 +162,26 @@ uint32_t talk_atomic_ack(struct talk *t, uint32_t psn, uint32_t msn, uint64_t or
     return talk_add(t, &pkt);
 }
 
+void talk_number(struct talk *t, uint32_t lost)
+{
+    uint16_t next[2] = {100, 500};
+
+    for (uint32_t i = 0; i < t->capture.cnt; i++) {
+        const struct capture_frame *f = &t->capture.frame[i];
+        uint8_t buf[ROCE_FRAME_MAX];
+        struct roce_pkt pkt;
+        bool response;
+
+        if (roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, f->data, f->len, f->len) != 0)
+            abort();
+        response = roce_opcode_is_response(pkt.op);
+        next[response] = (uint16_t)(next[response] + (i + 1 == lost ? 2 : 1));
+        pkt.ip4.id = next[response];
+        capture_put(&t->capture, i, buf,
+                    (size_t)roce_pkt_build(&pkt, ROCE_BUILD_KEEP_PAD, buf, sizeof(buf)));
+    }
+}
+
 int talk_replay(const struct talk *talk, struct replay *replay, const char *peer)
 {
     struct error error = {""};

@@ -8,6 +8,7 @@
 #include "engine/reasons/peer_quirks.h"
 #include "engine/reasons/rc_contradiction.h"
 #include "engine/reasons/rc_inconclusive.h"
+#include "engine/reasons/rc_order.h"
 #include "engine/reasons/rc_reasons.h"
 #include "infer/request_table.h"
 

@@ -3,7 +3,7 @@
 
 #include "engine/compare/rc_match.h"
 #include "engine/reasons/peer_quirks.h"
-#include "engine/reasons/rc_contradiction.h"
+#include "engine/reasons/rc_order.h"
 #include "infer/request_table.h"
 
 /* Maximum number of events before an ACK that are searched for copies of its request. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "engine/reasons/rc_contradiction.h"
 
+#include "engine/reasons/rc_order.h"
 #include "engine/reasons/rc_reasons.h"
 #include "infer/request_table.h"
 #include "infer/shadow_memory.h"
@@ -12,10 +13,6 @@
 
 /* Maximum number of packets of all hosts between two sequence NAKs that are counted. */
 #define BETWEEN_MAX 4096
-
-/* Number of packets before and after a response among which the order of the responses is compared.
- */
-#define ORDER_NEAR 64u
 
 /* Returns whether event `i` is a NAK that refuses a request with PSN `executed` or an earlier one.
  */
@@ -153,7 +150,8 @@ bool repeats_sequence_nak(const struct inferred_setup *s, uint32_t event)
     if (!event_is_nak_code(s, event, ROCE_NAK_PSN_SEQ))
         return false;
     for (uint32_t i = event; i-- > 0 && event - i <= LOOK_BACK;)
-        if (s->event[i].usable && s->event[i].rel == s->event[event].rel)
+        if (s->event[i].usable && s->event[i].rel == s->event[event].rel &&
+            (s->event[i].response || !s->trace->flow[p->flow].numbered))
             return event_is_nak_code(s, i, ROCE_NAK_PSN_SEQ) &&
                    (event_packet(s, i)->ip_id != p->ip_id ||
                     (!s->trace->flow[p->flow].numbered && !trace_is_copy(event_packet(s, i), p))) &&
@@ -181,61 +179,6 @@ static bool may_be_last(const struct response_case *c)
     return true;
 }
 
-/* Returns whether the capture contains the last request that a response shows as executed. */
-static bool shows_captured(const struct inferred_setup *s, uint32_t event)
-{
-    int64_t executed = event_executed_to(s, event);
-
-    return executed == s->first - 1 || request_at(s, executed);
-}
-
-bool contradicts_order(const struct inferred_setup *s, uint32_t event)
-{
-    const struct trace_packet *p = event_packet(s, event);
-    int64_t rel = s->event[event].rel;
-    bool counts = counts_messages(s, event);
-    bool ack = event_is_syndrome(s, event, ROCE_SYN_ACK);
-    bool nak = event_is_nak_code(s, event, ROCE_NAK_PSN_SEQ);
-
-    if (!shows_captured(s, event))
-        return false;
-    for (uint32_t i = event > ORDER_NEAR ? event - ORDER_NEAR : 0;
-         i < s->event_cnt && i <= event + ORDER_NEAR; i++) {
-        const struct trace_packet *q = event_packet(s, i);
-        bool before, after;
-        int32_t more;
-
-        if (!s->event[i].response || !s->event[i].usable || s->event[i].before_first ||
-            !shows_captured(s, i))
-            continue;
-        before = trace_sent_before(s->trace, q, p);
-        after = trace_sent_before(s->trace, p, q);
-        more = roce_psn_diff(roce_psn_of(q->msn), roce_psn_of(p->msn));
-        if (counts && counts_messages(s, i) && ((before && more > 0) || (after && more < 0)))
-            return true;
-        if (nak && before && event_executed(s, i, rel) && request_table_msn_fits(s, i))
-            return true;
-        if (ack && event_is_syndrome(s, i, ROCE_SYN_ACK) &&
-            ((before && s->event[i].rel > rel) || (after && s->event[i].rel < rel)))
-            return true;
-    }
-    return false;
-}
-
-bool precedes_response(const struct inferred_setup *s, uint32_t event)
-{
-    const struct trace_packet *p = event_packet(s, event);
-
-    if (!event_is_fatal_nak(s, event))
-        return false;
-    for (uint32_t i = event > ORDER_NEAR ? event - ORDER_NEAR : 0;
-         i < s->event_cnt && i <= event + ORDER_NEAR; i++)
-        if (s->event[i].response && s->event[i].usable && !s->event[i].before_first &&
-            trace_sent_before(s->trace, p, event_packet(s, i)))
-            return true;
-    return false;
-}
-
 /* Returns whether the PSN and MSN of a response contradict each other, whichever requests the
  * responder received. The MSN of a NAK counts exactly the messages before its PSN. The MSN of
  * another response counts at least the messages that end up to its PSN. */
@@ -244,13 +187,14 @@ static bool has_impossible_pair(const struct response_case *c)
     const struct inferred_setup *s = setup_of(c);
     int64_t executed = event_executed_to(s, c->event);
     const struct request_pkt *e = request_at(s, s->event[c->event].rel);
+    bool nak = event_is_nak_code(s, c->event, ROCE_NAK_PSN_SEQ);
     int32_t more = roce_psn_diff(roce_psn_of(event_packet(s, c->event)->msn),
                                  roce_psn_of(request_table_msn(s, executed)));
 
-    if (s->msn_votes < 2 || c->dir->stretch || !e || !counts_messages(s, c->event) ||
-        !shows_captured(s, c->event) || follows_other_request(c))
+    if (s->msn_votes < 2 || c->dir->stretch || (!e && !nak) || !counts_messages(s, c->event) ||
+        !order_shows_captured(s, c->event) || follows_other_request(c))
         return false;
-    return more < 0 || (more > 0 && event_is_nak_code(s, c->event, ROCE_NAK_PSN_SEQ));
+    return more < 0 || (more > 0 && nak);
 }
 
 /* Returns whether the original value of an Atomic ACK differs from that of another response to the
@@ -312,7 +256,7 @@ static bool reads_unwritten(const struct response_case *c)
 bool contradicts_msn(const struct inferred_setup *s, uint32_t event)
 {
     return s->msn_votes > 1 && event_opcode(s, event)->kind == ROCE_KIND_ACK &&
-           shows_captured(s, event) && !request_table_msn_fits(s, event);
+           order_shows_captured(s, event) && !request_table_msn_fits(s, event);
 }
 
 bool never_inconclusive(const struct response_case *c, const struct field_diffs *d)

@@ -13,20 +13,11 @@
  * executed. Such a NAK is wrong, because a fatal NAK ends the QP. */
 bool refuses_executed(const struct inferred_setup *s, uint32_t event);
 
-/* Returns whether the responder sent a sequence NAK again although no copy of the expected request
- * was captured in between (R068). Returns false if the network duplicated the first NAK, or if the
- * responder may have sent an RNR NAK in between that was lost. */
+/* Returns whether the responder sent a sequence NAK of a request again (R068). After the request
+ * arrives, the responder expects the next PSN. Returns false if the network duplicated the first
+ * NAK, or if the responder may have sent an RNR NAK in between that was lost. If the responder does
+ * not number its packets, also returns false if a copy of the request was captured in between. */
 bool repeats_sequence_nak(const struct inferred_setup *s, uint32_t event);
-
-/* Returns whether another response proves this response wrong. The evidence is the order in which
- * the responder sent the two, which their IPv4 identifications show. The MSN of a responder never
- * decreases, nor does the PSN of its ACKs. A sequence NAK has the expected PSN, so no earlier
- * response may show this or a later request as executed. */
-bool contradicts_order(const struct inferred_setup *s, uint32_t event);
-
-/* Returns whether a response is a fatal NAK, and the responder sent another response after it. The
- * NAK stops the QP, which then sends nothing. */
-bool precedes_response(const struct inferred_setup *s, uint32_t event);
 
 /* Returns whether the PSN of an ACK or NAK contradicts its MSN, which must be the number of
  * messages up to the PSN. Returns false if missing packets of the direction explain the

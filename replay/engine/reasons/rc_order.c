@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "engine/reasons/rc_order.h"
+
+#include "engine/reasons/rc_response_case.h"
+#include "infer/request_table.h"
+
+/* Number of packets before and after a response among which the order of the responses is compared.
+ */
+#define ORDER_NEAR 64u
+
+/* Maximum number of messages between the MSNs of two responses, to limit the time. */
+#define MESSAGES_NEAR 64
+
+bool order_shows_captured(const struct inferred_setup *s, uint32_t event)
+{
+    int64_t executed = event_executed_to(s, event);
+
+    return executed == s->first - 1 || request_at(s, executed);
+}
+
+/* Returns whether an event is a response that its requester did not drop. */
+static bool is_whole_response(const struct inferred_setup *s, uint32_t event)
+{
+    return s->event[event].response && s->event[event].usable && !s->event[event].before_first;
+}
+
+/* Returns whether the order of two responses, of which event `i` was sent before the other one,
+ * contradicts their PSNs or MSNs. */
+static bool decreases(const struct inferred_setup *s, uint32_t i, uint32_t later)
+{
+    const struct trace_packet *q = event_packet(s, i), *p = event_packet(s, later);
+
+    if (roce_opcode_has(event_opcode(s, i), ROCE_HDR_AETH) && counts_messages(s, later) &&
+        roce_psn_diff(roce_psn_of(q->msn), roce_psn_of(p->msn)) > 0)
+        return true;
+    return event_is_syndrome(s, i, ROCE_SYN_ACK) && event_is_syndrome(s, later, ROCE_SYN_ACK) &&
+           s->event[i].rel > s->event[later].rel;
+}
+
+/* Returns the latest of the ORDER_NEAR events before a response that is a response which the
+ * responder sent earlier, and which has an MSN if `counts`. Returns EVENT_NONE if there is none. */
+static uint32_t response_before(const struct inferred_setup *s, uint32_t event, bool counts)
+{
+    for (uint32_t i = event; i-- > 0 && event - i <= ORDER_NEAR;)
+        if (is_whole_response(s, i) && (!counts || counts_messages(s, i)) &&
+            trace_sent_before(s->trace, event_packet(s, i), event_packet(s, event)))
+            return i;
+    return EVENT_NONE;
+}
+
+/* Returns whether the responder sent a READ response Middle or Last directly after the First or
+ * Middle of the same response, but its PSN is not the next one. */
+static bool breaks_read(const struct inferred_setup *s, uint32_t event)
+{
+    const struct roce_opcode *op = event_opcode(s, event), *before;
+    uint32_t i;
+
+    if (op->kind != ROCE_KIND_READ_RESP || roce_opcode_starts(op))
+        return false;
+    i = response_before(s, event, false);
+    if (i == EVENT_NONE || !trace_sent_next(s->trace, event_packet(s, i), event_packet(s, event)))
+        return false;
+    before = event_opcode(s, i);
+    return before->kind == ROCE_KIND_READ_RESP && !roce_opcode_ends(before) &&
+           s->event[event].rel != s->event[i].rel + 1;
+}
+
+/* Returns whether the response after `event` shows that breaks_read() applies to one of the two. */
+static bool is_broken_after(const struct inferred_setup *s, uint32_t event)
+{
+    if (event_opcode(s, event)->kind != ROCE_KIND_READ_RESP)
+        return false;
+    for (uint32_t i = event + 1; i < s->event_cnt && i - event <= ORDER_NEAR; i++)
+        if (is_whole_response(s, i) &&
+            trace_sent_before(s->trace, event_packet(s, event), event_packet(s, i)))
+            return breaks_read(s, i);
+    return false;
+}
+
+/* Returns the index in setup.req of the first request with more than `messages` complete messages.
+ */
+static size_t request_after(const struct inferred_setup *s, uint32_t messages)
+{
+    size_t low = 0, high = s->req_cnt;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (s->req[mid].msgs_done <= messages)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+/* Returns whether the MSN of a response counts a READ or atomic that the response before did not
+ * count, although the response to this READ or atomic was not sent in between. */
+static bool skips_response(const struct inferred_setup *s, uint32_t event)
+{
+    const struct trace_packet *p = event_packet(s, event), *q;
+    uint32_t i, msgs, counted;
+    int32_t more;
+
+    if (s->msn_votes < 2 || !counts_messages(s, event) ||
+        (i = response_before(s, event, true)) == EVENT_NONE)
+        return false;
+    q = event_packet(s, i);
+    more = roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(q->msn));
+    msgs = (q->msn - s->msn) & ROCE_PSN_MASK;
+    counted = msgs + (uint32_t)more;
+    if (more <= 0 || more > MESSAGES_NEAR || !request_table_msn_fits(s, i))
+        return false;
+    for (size_t k = request_after(s, msgs); k < s->req_cnt && s->req[k].msgs_done <= counted; k++) {
+        const struct request_pkt *e = &s->req[k];
+        bool own = s->event[event].rel >= e->rel && s->event[event].rel < e->rel + e->cnt &&
+                   event_opcode(s, event)->kind != ROCE_KIND_ACK;
+
+        if (event_fetches(s, e->event) && !(own && e->msgs_done == counted))
+            return trace_shows_all_between(s->trace, q, p);
+    }
+    return false;
+}
+
+bool contradicts_order(const struct inferred_setup *s, uint32_t event)
+{
+    const struct trace_packet *p = event_packet(s, event);
+    bool nak = event_is_nak_code(s, event, ROCE_NAK_PSN_SEQ);
+
+    if (!s->trace->flow[p->flow].numbered)
+        return false;
+    if (breaks_read(s, event) || is_broken_after(s, event))
+        return true;
+    if (!order_shows_captured(s, event))
+        return false;
+    for (uint32_t i = event > ORDER_NEAR ? event - ORDER_NEAR : 0;
+         i < s->event_cnt && i <= event + ORDER_NEAR; i++) {
+        const struct trace_packet *q = event_packet(s, i);
+        bool before;
+
+        if (!is_whole_response(s, i) || !order_shows_captured(s, i))
+            continue;
+        before = trace_sent_before(s->trace, q, p);
+        if (before ? decreases(s, i, event)
+                   : trace_sent_before(s->trace, p, q) && decreases(s, event, i))
+            return true;
+        if (nak && before && event_executed(s, i, s->event[event].rel) &&
+            request_table_msn_fits(s, i))
+            return true;
+    }
+    return skips_response(s, event);
+}
+
+bool precedes_response(const struct inferred_setup *s, uint32_t event)
+{
+    const struct trace_packet *p = event_packet(s, event);
+
+    if (!event_is_fatal_nak(s, event))
+        return false;
+    for (uint32_t i = event > ORDER_NEAR ? event - ORDER_NEAR : 0;
+         i < s->event_cnt && i <= event + ORDER_NEAR; i++)
+        if (is_whole_response(s, i) && trace_sent_before(s->trace, p, event_packet(s, i)))
+            return true;
+    return false;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Whether the order in which a responder sent its responses, which their IPv4 identifications show,
+ * proves one of them wrong. */
+#include "engine/reasons/rc_contradiction.h"
+#include "engine/reasons/rc_order.h"
+#include "replay/talk.h"
+#include "support/suite.h"
+
+#define VA       UINT64_C(0x7f0000001000)
+#define RKEY     0x1f2e
+#define MTU      1024u
+#define ACK      (ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE)
+#define SEQ_NAK  (ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ)
+#define MESSAGES 12u /* first messages, whose packets show that the identifications increase */
+
+static void add_messages(struct talk *t)
+{
+    talk_init(t);
+    for (uint32_t i = 0; i < MESSAGES; i++) {
+        talk_send(t, ROCE_OP_RC_SEND_ONLY, i, 10, 1);
+        talk_ack(t, i, ACK, i + 1);
+    }
+}
+
+/* Numbers the packets. Returns the first frame that `proves` shows to be wrong, or 0. */
+static uint32_t first_wrong(struct talk *t, uint32_t lost,
+                            bool (*proves)(const struct inferred_setup *, uint32_t))
+{
+    uint32_t frame = 0;
+    struct replay r;
+
+    talk_number(t, lost);
+    if (talk_replay(t, &r, NULL) == 0) {
+        const struct inferred_setup *s = &r.session.dir[0].setup;
+
+        for (uint32_t i = 0; i < s->event_cnt && frame == 0; i++)
+            if (s->event[i].response && proves(s, i))
+                frame = event_packet(s, i)->frame;
+    }
+    replay_free(&r);
+    talk_free(t);
+    return frame;
+}
+
+/* The responses to a READ, of which the second has PSN 12 + `second`. Returns the frame of the
+ * first one. */
+static uint32_t add_read(struct talk *t, uint32_t second, uint32_t first_msn)
+{
+    uint32_t frame;
+
+    add_messages(t);
+    talk_read(t, 12, VA, RKEY, 4 * MTU);
+    frame = talk_read_resp(t, ROCE_OP_RC_READ_RESP_FIRST, 12, first_msn, MTU, 1);
+    talk_read_resp(t, ROCE_OP_RC_READ_RESP_MIDDLE, 12 + second, 0, MTU, 2);
+    talk_read_resp(t, ROCE_OP_RC_READ_RESP_MIDDLE, 14, 0, MTU, 3);
+    talk_read_resp(t, ROCE_OP_RC_READ_RESP_LAST, 15, 13, MTU, 4);
+    return frame;
+}
+
+static void the_responses_to_a_read_follow_each_other(void)
+{
+    struct talk t;
+    uint32_t frame = add_read(&t, 1, 13);
+
+    EXPECT_EQ(first_wrong(&t, 0, contradicts_order), 0);
+    add_read(&t, 2, 13);
+    EXPECT_EQ(first_wrong(&t, 0, contradicts_order), frame);
+    /* The capture lacks the packets in which a second response begins. */
+    add_read(&t, 2, 13);
+    EXPECT_EQ(first_wrong(&t, frame + 1, contradicts_order), frame + 1);
+    add_read(&t, 0, 13);
+    EXPECT_EQ(first_wrong(&t, frame + 1, contradicts_order), frame + 1);
+}
+
+static void the_msn_does_not_decrease_after_a_first(void)
+{
+    struct talk t;
+    uint32_t frame = add_read(&t, 1, 12);
+
+    EXPECT_EQ(first_wrong(&t, 0, contradicts_order), 0);
+    add_read(&t, 1, 14);
+    EXPECT_EQ(first_wrong(&t, 0, contradicts_order), frame);
+}
+
+/* Two atomics. The response to the first one has MSN `msn`. Returns its frame. */
+static uint32_t add_atomics(struct talk *t, uint32_t msn)
+{
+    uint32_t frame;
+
+    add_messages(t);
+    talk_atomic(t, ROCE_OP_RC_FETCH_ADD, 12, VA, RKEY, 1, 0);
+    talk_atomic(t, ROCE_OP_RC_FETCH_ADD, 13, VA, RKEY, 1, 0);
+    frame = talk_atomic_ack(t, 12, msn, 5);
+    talk_atomic_ack(t, 13, 14, 6);
+    return frame;
+}
+
+/* The first atomic may be executed and answered twice before the second response, but only if the
+ * capture lacks the first responses to both. */
+static void the_first_msn_counts_no_later_atomic(void)
+{
+    struct talk t;
+    uint32_t frame = add_atomics(&t, 13);
+
+    EXPECT_EQ(first_wrong(&t, 0, contradicts_order), 0);
+    add_atomics(&t, 14);
+    EXPECT_EQ(first_wrong(&t, 0, contradicts_order), frame);
+    add_atomics(&t, 14);
+    EXPECT_EQ(first_wrong(&t, frame, contradicts_order), 0);
+}
+
+/* Returns the frame of the second of two sequence NAKs. The second one has PSN `psn`. */
+static uint32_t add_naks(struct talk *t, uint32_t psn)
+{
+    uint32_t frame;
+
+    add_messages(t);
+    talk_send(t, ROCE_OP_RC_SEND_ONLY, 13, 10, 1);
+    talk_ack(t, 12, SEQ_NAK, 12);
+    talk_send(t, ROCE_OP_RC_SEND_ONLY, 12, 10, 1);
+    talk_send(t, ROCE_OP_RC_SEND_ONLY, 13, 10, 1);
+    talk_send(t, ROCE_OP_RC_SEND_ONLY, 14, 10, 1);
+    frame = talk_ack(t, psn, SEQ_NAK, psn);
+    talk_send(t, ROCE_OP_RC_SEND_ONLY, 13, 10, 1);
+    talk_send(t, ROCE_OP_RC_SEND_ONLY, 14, 10, 1);
+    talk_ack(t, 14, ACK, 15);
+    return frame;
+}
+
+/* After the expected request arrived, the next sequence NAK has a later PSN. */
+static void two_sequence_naks_have_two_psns(void)
+{
+    struct talk t;
+    uint32_t frame = add_naks(&t, 13);
+
+    EXPECT_EQ(first_wrong(&t, 0, repeats_sequence_nak), 0);
+    add_naks(&t, 12);
+    EXPECT_EQ(first_wrong(&t, 0, repeats_sequence_nak), frame);
+}
+
+/* The capture ends with a sequence NAK of a request that it lacks. */
+static void the_msn_of_a_nak_counts_no_incomplete_message(void)
+{
+    struct talk t;
+    uint32_t frame;
+
+    for (uint32_t more = 0; more < 2; more++) {
+        add_messages(&t);
+        talk_send(&t, ROCE_OP_RC_SEND_FIRST, 12, MTU, 1);
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, 14, 10, 1);
+        frame = talk_ack(&t, 13, SEQ_NAK, 12 + more);
+        if (more) {
+            talk_expect_diff(&t, NULL, frame, "aeth.msn");
+            talk_free(&t);
+        } else {
+            talk_expect_verdict(&t, VERDICT_PASS, 1);
+        }
+    }
+}
+
+SUITE("replay.order", TEST(the_responses_to_a_read_follow_each_other),
+      TEST(the_msn_does_not_decrease_after_a_first), TEST(the_first_msn_counts_no_later_atomic),
+      TEST(two_sequence_naks_have_two_psns), TEST(the_msn_of_a_nak_counts_no_incomplete_message))

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "engine/base/diff.h"
 #include "engine/base/field_diff.h"
+#include "engine/reasons/rc_response_case.h"
 #include "infer/request_table.h"
 #include "wire/codes.h"
 
@@ -99,6 +100,76 @@ static bool is_lone_ack(const struct rc_direction *dir, const struct trace *trac
     return rel >= s->first && rel <= high && p->msn == request_table_msn(s, rel - nak);
 }
 
+/* Maximum number of PSNs or messages between two responses that the responder sent one after the
+ * other. */
+#define NEXT_MAX 64
+
+static uint16_t udp_source(const struct trace_packet *p)
+{
+    struct roce_pkt pkt;
+
+    trace_parse(p, &pkt);
+    return pkt.udp.sport;
+}
+
+/* Returns whether a response of this kind may answer request `e`. */
+static bool may_answer(const struct inferred_setup *s, const struct request_pkt *e,
+                       enum roce_kind kind)
+{
+    const struct roce_opcode *op = event_opcode(s, e->event);
+
+    return kind == ROCE_KIND_ACK || (kind == ROCE_KIND_ATOMIC_ACK && roce_opcode_is_atomic(op)) ||
+           (kind == ROCE_KIND_READ_RESP && trace_draws_read_response(op->kind));
+}
+
+/* Returns whether the responder of `event` sent packet `idx` directly before or after it, and
+ * the two have the same source port and nearly the same PSN and MSN. */
+static bool is_neighbour(const struct inferred_setup *s, uint32_t event, uint32_t idx)
+{
+    const struct trace_packet *p = &s->trace->pkt[idx], *q = event_packet(s, event);
+    uint16_t step = (uint16_t)(p->ip_id - q->ip_id);
+    int32_t psns = roce_psn_diff(roce_psn_of(p->psn), roce_psn_of(q->psn));
+    int32_t msgs = roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(q->msn));
+
+    if (!s->event[event].response || !s->event[event].usable || (step != 1 && step != UINT16_MAX) ||
+        psns < -NEXT_MAX || psns > NEXT_MAX)
+        return false;
+    if (trace_counts_messages(roce_opcode(p->opcode)) && counts_messages(s, event) &&
+        (msgs < -NEXT_MAX || msgs > NEXT_MAX || (msgs != 0 && (msgs > 0) != (step == 1))))
+        return false;
+    return udp_source(p) == udp_source(q);
+}
+
+/* Returns whether a packet is the only one from its sender to its QP, but continues the responses
+ * of this direction. Its PSN is that of a request captured before it, and its IPv4 identification
+ * follows or precedes that of a response of the direction. */
+static bool continues_responses(const struct rc_direction *dir, const struct trace *trace,
+                                uint32_t idx)
+{
+    const struct inferred_setup *s = &dir->setup;
+    const struct trace_packet *p = &trace->pkt[idx];
+    const struct request_pkt *e = request_at(
+        s, s->first + roce_psn_diff(roce_psn_of(p->psn), roce_psn_add(s->psn, (int32_t)s->first)));
+    uint32_t low = 0, high = (uint32_t)s->event_cnt;
+
+    if (trace->flow[p->flow].cnt > 1 || !trace->flow[s->recorded->resp_flow].host_numbered || !e ||
+        s->event[e->event].pkt > idx || !may_answer(s, e, roce_opcode(p->opcode)->kind))
+        return false;
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+
+        if (s->event[mid].sent_at < idx)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    high = s->event_cnt - low > NEXT_MAX ? low + NEXT_MAX : (uint32_t)s->event_cnt;
+    for (uint32_t i = low > NEXT_MAX ? low - NEXT_MAX : 0; i < high; i++)
+        if (is_neighbour(s, i, idx))
+            return true;
+    return false;
+}
+
 static int report_misaddressed(struct response_comparison *all, struct diff *diff,
                                const struct field_diff *which)
 {
@@ -138,7 +209,7 @@ int match_misaddressed(struct response_comparison *all, struct session *session,
             return report_misaddressed(
                 all, &diff, field_diff_find(&d, response ? "bth.dest_qp" : "bth.opcode"));
         }
-        if (!response || !is_lone_ack(dir, trace, idx))
+        if (!response || (!is_lone_ack(dir, trace, idx) && !continues_responses(dir, trace, idx)))
             continue;
         d.cnt = 0;
         field_diff_add_num(&d, "bth.dest_qp", FIELD_HEX, flow->dest_qp, dir->setup.peer_qpn);

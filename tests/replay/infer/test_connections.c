@@ -592,6 +592,35 @@ static void the_only_response_to_a_wrong_qp_differs(void)
     talk_free(&t);
 }
 
+/* The response to a retransmitted atomic has a wrong destination QP and a higher MSN than the
+ * response to its first copy. Its IPv4 identification shows that it belongs to the responses before
+ * and after it. */
+static void a_repeated_response_to_a_wrong_qp_differs(void)
+{
+    struct roce_pkt pkt;
+    struct talk t;
+    uint32_t frame;
+
+    talk_init(&t);
+    for (uint32_t psn = 0; psn < 10; psn++) {
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, psn, 10, 1);
+        talk_ack(&t, psn, 0x1F, psn + 1);
+    }
+    for (unsigned copy = 0; copy < 2; copy++) {
+        talk_atomic(&t, ROCE_OP_RC_FETCH_ADD, 10, 0x1000, 7, 1, 0);
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, 11, 10, 1);
+        talk_packet(&t, &pkt, ROCE_OP_RC_ATOMIC_ACK, 10, false);
+        pkt.aeth = (struct roce_aeth){.syndrome = 0x1F, .msn = 11 + copy};
+        pkt.bth.dest_qp ^= copy ? 0x800 : 0;
+        frame = talk_add(&t, &pkt);
+        talk_ack(&t, 11, 0x1F, 12);
+        t.time += 100000000;
+    }
+    talk_number(&t, 0);
+    talk_expect_diff(&t, NULL, frame, "bth.dest_qp");
+    talk_free(&t);
+}
+
 /* Two connections wait for a response with the same PSN, and the response has an unknown
  * destination QP. The capture does not show to which connection it belongs, so it must be skipped.
  */
@@ -624,4 +653,5 @@ SUITE("replay.connections", TEST(every_capture_has_the_connections_that_check_pr
       TEST(a_request_may_arrive_in_the_next_use),
       TEST(one_wrong_msn_before_a_use_begins_no_other_use),
       TEST(the_only_response_to_a_wrong_qp_differs),
+      TEST(a_repeated_response_to_a_wrong_qp_differs),
       TEST(a_response_to_an_unknown_qp_that_fits_two_connections_is_skipped))

@@ -458,8 +458,9 @@ static void a_use_begins_after_the_last_retries_of_the_use_before(void)
 }
 
 /* Appends a use whose last request has no response, and the start of the next use: the responder
- * was reset first, and sends a sequence NAK because that request reaches it. Returns the frame of
- * the response to the second request of the new use, which has MSN `msn`. */
+ * was reset first, and sends a sequence NAK because that request reaches it. The IPv4
+ * identifications show that it sent the NAK after the responses with higher MSNs. Returns the frame
+ * of the response to the second request of the new use, which has MSN `msn`. */
 static uint32_t add_stale_request(struct talk *t, uint32_t msn)
 {
     uint32_t frame;
@@ -475,6 +476,7 @@ static uint32_t add_stale_request(struct talk *t, uint32_t msn)
     frame = talk_ack(t, 1, 0x1F, msn);
     talk_write(t, ROCE_OP_RC_WRITE_ONLY, 2, 0x1000, 7, 400, 400, 2);
     talk_ack(t, 2, 0x1F, 3);
+    talk_number(t, 0);
     return frame;
 }
 
@@ -490,6 +492,39 @@ static void a_request_may_arrive_in_the_next_use(void)
     frame = add_stale_request(&t, 9);
     talk_expect_diff(&t, NULL, frame, "aeth.msn");
     talk_free(&t);
+}
+
+/* The responder was reset and received copies of the first two requests of the use before. So the
+ * first two requests of the next use are duplicates, and their ACKs count two messages. A response
+ * that counts a third message must still be a difference. */
+static void a_request_may_be_executed_in_the_next_use(void)
+{
+    for (uint32_t more = 0; more < 2; more++) {
+        struct talk t;
+        uint32_t frame = 0;
+
+        talk_init(&t);
+        for (uint32_t copy = 0; copy < 2; copy++)
+            for (uint32_t psn = 0; psn < 2; psn++)
+                talk_send(&t, ROCE_OP_RC_SEND_ONLY, psn, 100 + psn, (uint8_t)(1 + psn));
+        talk_ack(&t, 1, 0x1F, 2);
+        for (uint32_t psn = 2; psn < 12; psn++) {
+            talk_send(&t, ROCE_OP_RC_SEND_ONLY, psn, 100 + psn, (uint8_t)(1 + psn));
+            talk_ack(&t, psn, 0x1F, psn + 1);
+        }
+        for (uint32_t psn = 0; psn < 8; psn++) {
+            talk_write(&t, ROCE_OP_RC_WRITE_ONLY, psn, 0x1000, 7, 300 + psn, 300 + psn, 2);
+            frame = talk_ack(&t, psn < 2 ? 1 : psn, 0x1F,
+                             (psn < 2 ? 2 : psn + 1) + (psn == 7 ? more : 0));
+        }
+        talk_number(&t, 0);
+        if (more) {
+            talk_expect_diff(&t, NULL, frame, "aeth.msn");
+            talk_free(&t);
+        } else {
+            EXPECT_EQ(count_passed(&t, "stale-executed.pcap"), 2);
+        }
+    }
 }
 
 /* After RESET, Linux rxe sends two empty WRITEs, and retransmits the later requests with lower
@@ -650,7 +685,7 @@ SUITE("replay.connections", TEST(every_capture_has_the_connections_that_check_pr
       TEST(other_original_values_show_a_new_use), TEST(a_read_that_counts_from_0_shows_a_new_use),
       TEST(delayed_acks_begin_no_use), TEST(a_use_begins_after_the_last_retries_of_the_use_before),
       TEST(shifted_psns_after_empty_writes_begin_no_use),
-      TEST(a_request_may_arrive_in_the_next_use),
+      TEST(a_request_may_arrive_in_the_next_use), TEST(a_request_may_be_executed_in_the_next_use),
       TEST(one_wrong_msn_before_a_use_begins_no_other_use),
       TEST(the_only_response_to_a_wrong_qp_differs),
       TEST(a_repeated_response_to_a_wrong_qp_differs),

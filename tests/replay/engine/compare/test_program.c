@@ -142,6 +142,33 @@ static void another_timer_of_several_rnr_naks_holds(void)
     talk_free(&t);
 }
 
+/* After RESET, Linux rxe sends an empty WRITE to address 0, and later another WRITE with the same
+ * PSN (D57). The two differ only in their opcodes. The responder received the second one, so its
+ * MSN counts one message less than that of our RNIC, and the response is inconclusive. */
+static void which_of_two_writes_with_one_psn_was_executed_is_unknown(void)
+{
+    struct replay r;
+    struct talk t;
+
+    talk_init(&t);
+    for (uint32_t psn = 0; psn < 4; psn++) {
+        add_request(&t, SEND, psn);
+        talk_ack(&t, psn, ACK, psn + 1);
+    }
+    talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 4, 0, 0, 0, 0, 1);
+    t.time += 100000000;
+    talk_write(&t, ROCE_OP_RC_WRITE_FIRST, 4, VA, RKEY, 1088, 1024, 1);
+    talk_write(&t, ROCE_OP_RC_WRITE_LAST, 5, 0, 0, 0, 64, 1);
+    talk_ack(&t, 5, ACK, 5);
+    if (talk_replay(&t, &r, "linux-rxe-6.12") == 0) {
+        EXPECT_EQ(report_verdict(&r), VERDICT_PASS);
+        EXPECT_EQ(r.responses.result[0].inconclusive, 1);
+    }
+    replay_free(&r);
+    talk_free(&t);
+}
+
 SUITE("replay.program", TEST(refusals_for_local_reasons_hold),
       TEST(refusals_that_no_local_reason_explains_differ), TEST(refusals_of_an_unknown_key_differ),
-      TEST(another_timer_of_several_rnr_naks_holds))
+      TEST(another_timer_of_several_rnr_naks_holds),
+      TEST(which_of_two_writes_with_one_psn_was_executed_is_unknown))

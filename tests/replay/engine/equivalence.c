@@ -17,8 +17,8 @@
 const char *equivalence_name(enum equivalence equivalence)
 {
     static const char *const names[EQUIVALENCE_CNT] = {
-        "",           "first told", "damaged", "free ACK", "free MSN", "not got",
-        "other lost", "lacks one",  "buffer",  "before",   "known",    "new use"};
+        "",          "first told", "damaged", "free ACK", "free MSN", "not got", "other lost",
+        "lacks one", "buffer",     "before",  "known",    "new use",  "copy",    "unpaired"};
 
     return names[equivalence];
 }
@@ -248,6 +248,42 @@ static bool is_not_got(const struct subject *subject, const struct replay *alter
     return holds;
 }
 
+/* Finds the request in frame number `frame`. Sets its requester and event. Returns false if the
+ * frame is not a request of any requester. */
+static bool find_request(const struct replay *replay, uint32_t frame, size_t *run, uint32_t *event)
+{
+    for (*run = 0; *run < replay->requester.run_cnt; ++*run) {
+        const struct inferred_setup *s = requester_setup(replay->requester.run[*run].dir);
+
+        for (*event = 0; *event < s->event_cnt; ++*event)
+            if (!s->event[*event].response && event_packet(s, *event)->frame == frame)
+                return true;
+    }
+    return false;
+}
+
+/* Returns whether responses captured before the next request acknowledge all requests that the
+ * requester skips after the altered request. The requester had not received these responses when it
+ * went back, and received them before it sent the next request. */
+static bool is_got_late(const struct replay *altered, uint32_t frame)
+{
+    const struct inferred_setup *s;
+    uint32_t event, next;
+    int64_t acked = INT64_MIN;
+    size_t run;
+
+    if (!find_request(altered, frame, &run, &event))
+        return false;
+    s = requester_setup(altered->requester.run[run].dir);
+    for (next = event + 1; next < s->event_cnt && s->event[next].response; next++)
+        ;
+    for (uint32_t i = 0; i < next && i < s->event_cnt; i++)
+        if (s->event[i].response && !s->event[i].damaged && event_executed_to(s, i) > acked)
+            acked = event_executed_to(s, i);
+    return next < s->event_cnt && s->event[next].rel > s->event[event].rel + 1 &&
+           acked >= s->event[next].rel - 1;
+}
+
 bool *equivalence_lost(const struct replay *replay, size_t cnt)
 {
     bool *lost = calloc(cnt + 1, sizeof(*lost));
@@ -289,6 +325,92 @@ static bool is_obeyed_nak(const struct replay *altered, uint32_t frame)
     return find_answer(altered, frame, &run, &event) &&
            event_is_nak_code(&altered->session.dir[run].setup, event, ROCE_NAK_PSN_SEQ) &&
            is_obeyed(&altered->session.dir[run].setup, event);
+}
+
+/* Returns whether the response is a sequence NAK of a request that the network may have lost after
+ * the capture point. That request, all requests before it that are not acknowledged, and a later
+ * one were captured before the NAK. No response before the NAK contradicts it, and its MSN is
+ * right.
+ */
+static bool is_possible_nak(const struct replay *altered, uint32_t frame)
+{
+    const struct inferred_setup *s;
+    int64_t rel, done = INT64_MIN, high = INT64_MIN;
+    uint32_t event;
+    size_t run;
+
+    if (!find_answer(altered, frame, &run, &event))
+        return false;
+    s = &altered->session.dir[run].setup;
+    rel = s->event[event].rel;
+    if (!event_is_nak_code(s, event, ROCE_NAK_PSN_SEQ) || !request_table_msn_fits(s, event))
+        return false;
+    for (uint32_t i = 0; i < event; i++) {
+        if (!s->event[i].usable || s->event[i].before_first)
+            continue;
+        if (s->event[i].response && event_is_nak_code(s, i, ROCE_NAK_PSN_SEQ) &&
+            s->event[i].rel == rel)
+            return false;
+        if (s->event[i].response && event_executed_to(s, i) > done)
+            done = event_executed_to(s, i);
+        if (!s->event[i].response && s->event[i].rel > high)
+            high = s->event[i].rel;
+    }
+    for (int64_t k = done > s->first - 1 ? done + 1 : s->first; k <= rel; k++) {
+        const struct request_pkt *e = request_at(s, k);
+
+        if (!e || e->event > event)
+            return false;
+    }
+    return done < rel && high > rel;
+}
+
+/* Returns whether two responses have the same opcode and the same data. */
+static bool has_data_of(const struct inferred_setup *s, uint32_t a, uint32_t b)
+{
+    const struct trace_packet *p = event_packet(s, a), *q = event_packet(s, b);
+    struct roce_pkt x, y;
+
+    trace_parse(p, &x);
+    trace_parse(q, &y);
+    return p->opcode == q->opcode && p->payload_len == q->payload_len &&
+           memcmp(trace_payload(p), trace_payload(q), p->payload_len) == 0 &&
+           x.atomicacketh.orig == y.atomicacketh.orig;
+}
+
+/* Returns whether the response is a whole response to a READ or atomic that was executed before, so
+ * that it may answer a copy which the network made after the capture point. Another response to the
+ * same request has the same data. Its MSN lies between those of the responses that were sent before
+ * and after it. */
+static bool is_answer_to_copy(const struct replay *altered, uint32_t frame)
+{
+    const struct inferred_setup *s;
+    const struct trace_packet *p;
+    bool same = false, executed = false;
+    uint32_t event;
+    size_t run;
+
+    if (!find_answer(altered, frame, &run, &event))
+        return false;
+    s = &altered->session.dir[run].setup;
+    p = event_packet(s, event);
+    if (event_opcode(s, event)->kind == ROCE_KIND_ACK ||
+        event_opcode(s, event)->pos != ROCE_POS_ONLY || !request_at(s, s->event[event].rel))
+        return false;
+    for (uint32_t i = 0; i < s->event_cnt; i++) {
+        const struct trace_packet *q = event_packet(s, i);
+        bool before = i != event && (trace_sent_before(s->trace, q, p) ||
+                                     (i < event && !trace_sent_before(s->trace, p, q)));
+        int32_t more = roce_psn_diff(roce_psn_of(q->msn), roce_psn_of(p->msn));
+
+        if (i == event || !s->event[i].response || !s->event[i].usable)
+            continue;
+        same |= s->event[i].rel == s->event[event].rel && has_data_of(s, event, i);
+        executed |= before && event_executed(s, i, s->event[event].rel);
+        if (trace_counts_messages(event_opcode(s, i)) && (before ? more > 0 : more < 0))
+            return false;
+    }
+    return same && executed;
 }
 
 static bool is_before_first(const struct replay *altered, uint32_t frame)
@@ -400,6 +522,25 @@ static bool is_known(const struct replay *altered, uint32_t frame)
            altered->responses.result[run].mark[event] == MARK_KNOWN;
 }
 
+/* Returns whether the altered request is one without payload that Linux rxe sends in place of a
+ * retransmission (D41). */
+static bool is_empty_request(const struct subject *subject, const struct replay *altered,
+                             uint32_t frame)
+{
+    const struct inferred_setup *s;
+    struct roce_pkt pkt;
+    uint32_t event;
+    size_t run;
+
+    if (!subject->peer || !find_request(altered, frame, &run, &event))
+        return false;
+    s = requester_setup(altered->requester.run[run].dir);
+    trace_parse(event_packet(s, event), &pkt);
+    return altered->requests.result[run].mark[event] == MARK_KNOWN && pkt.payload_len == 0 &&
+           pkt.op->pos == ROCE_POS_ONLY && pkt.reth.dma_len == 0 &&
+           (pkt.op->kind == ROCE_KIND_SEND || pkt.op->kind == ROCE_KIND_WRITE);
+}
+
 /* Returns whether a direction has the packet of a frame. */
 static bool has_frame(const struct inferred_setup *s, uint32_t frame)
 {
@@ -436,11 +577,24 @@ static bool is_new_use(const struct replay *altered, uint32_t frame)
     return ended;
 }
 
+/* Returns whether the altered response belongs to no direction, and at most one other packet was
+ * sent to its QP. So nothing shows which QP sent it. */
+static bool is_unpaired(const struct replay *altered, uint32_t frame)
+{
+    uint32_t flow = flow_of(&altered->trace, frame);
+
+    for (size_t r = 0; r < altered->session.dir_cnt; r++)
+        if (has_frame(&altered->session.dir[r].setup, frame))
+            return false;
+    return flow != KEYMAP_NONE && altered->trace.flow[flow].cnt <= 2;
+}
+
 enum equivalence equivalence_of(const struct subject *subject, const struct replay *altered,
                                 uint32_t frame, enum alteration kind)
 {
     switch (kind) {
-    case ALTER_AGAIN_EARLIER: return is_not_got(subject, altered) ? NOT_GOT : WRONG;
+    case ALTER_AGAIN_EARLIER:
+        return is_not_got(subject, altered) || is_got_late(altered, frame) ? NOT_GOT : WRONG;
     case ALTER_AGAIN_PAYLOAD:
         if (has_rewritten(altered))
             return BUFFER;
@@ -465,16 +619,25 @@ enum equivalence equivalence_of(const struct subject *subject, const struct repl
         break;
     default: break;
     }
+    if (kind >= ALTER_AGAIN && is_empty_request(subject, altered, frame))
+        return KNOWN;
     if (kind >= ALTER_AGAIN)
         return is_first(altered, frame) ? FIRST_TOLD : is_new_use(altered, frame) ? NEW_USE : WRONG;
     if (is_right(altered, frame) && has_other_setup(subject))
         return FIRST_TOLD;
-    if (is_nak_of_other(subject, altered, frame) || is_obeyed_nak(altered, frame))
+    if (kind == ALTER_PKEY || kind == ALTER_DEST_QP)
+        return WRONG;
+    if (is_nak_of_other(subject, altered, frame) || is_obeyed_nak(altered, frame) ||
+        is_possible_nak(altered, frame))
         return OTHER_LOST;
     if (is_before_first(altered, frame) ||
         (kind == ALTER_OPCODE && is_tail_of_first(altered, frame)))
         return BEFORE;
     if (is_known(altered, frame))
         return KNOWN;
+    if ((kind == ALTER_PSN_UP || kind == ALTER_PSN_DOWN) && is_answer_to_copy(altered, frame))
+        return COPY;
+    if (is_unpaired(altered, frame))
+        return UNPAIRED;
     return lacks_one(subject, altered, frame) ? LACKS_ONE : WRONG;
 }

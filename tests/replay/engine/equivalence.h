@@ -33,10 +33,13 @@ enum equivalence {
     FREE_MSN,
     /* The altered request makes the requester go back further than necessary. It would do so if it
      * had not received some responses. The altered capture also passes without these responses, and
-     * no further response is missing. */
+     * no further response is missing. Or responses captured before the next request acknowledge the
+     * requests that the requester then skips, so the requester received them late. */
     NOT_GOT,
     /* The software RNIC sends exactly this NAK if another request than in the original was lost
-     * after the capture point. Only the responses show which requests were lost there. */
+     * after the capture point. Only the responses show which requests were lost there. Or the
+     * request that the NAK names, the unacknowledged ones before it and a later one were captured
+     * before the NAK, and no earlier response contradicts it. */
     OTHER_LOST,
     /* The altered capture could also be a correct capture in which one retransmitted request was
      * not captured. With a copy of it, the response is compared, and the capture passes. */
@@ -49,12 +52,19 @@ enum equivalence {
      * from before the capture. Or it is a READ response Middle or Last at the PSN of the first
      * captured request. That request may be for only the tail of a READ from before the capture. */
     BEFORE,
-    /* The altered response is a known deviation of the recorded device, which --quirks names. */
+    /* The altered packet is a known deviation of the recorded device, which --quirks names. */
     KNOWN,
     /* The altered request follows a fatal NAK, which ends the use of both QPs, and differs from the
      * earlier request with its PSN. No CM message shows the uses, and no response shows the
      * contrary. So the program may have used the QP pair again, with other requests. */
     NEW_USE,
+    /* The altered response equals another response to the same executed READ or atomic, so a
+     * responder sends it for a copy of that request. The network may have made the copy after the
+     * capture point. The order of the responses does not contradict its MSN. */
+    COPY,
+    /* Apart from the altered response, at most one packet was sent to its QP. Without CM messages,
+     * the replay pairs two QPs by such packets, so nothing shows whose response this is. */
+    UNPAIRED,
     EQUIVALENCE_CNT
 };
 

@@ -1,17 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """Cases of tests/soak: faults of programs, of the machine and of the link. Each fault occurs at a random moment and at a
 random side of a running pair, on the network or, except for faults of the link, in shared memory. No program may hang
-longer than its timeout, or end by a signal that the test did not send. No process, name or scratch file may remain, each
+longer than its timeout, or end by a signal that the test did not send. A program whose work did not complete must end
+with a status that is not 0, as on hardware (Pair.may_be_fine). No process, name or scratch file may remain, each
 recording must be readable, and the next pair must work."""
+import collections
 import glob
 import os
 import random
 import signal
+import struct
 
 import bounded
 import lab as labs
 
-HANG = 60  # longest run of a pair, s; retry timeouts of these programs end within 6 s on an idle machine
+HANG = 60  # longest run of a pair that may still do its work after the fault, s
+RETRIES = 6  # time after which the retry timeouts of these programs have ended, s
+ENDING = 4  # time in which a program, rnic-run and a recording end, s
+TURN = 128  # largest number of frames that a program sends before it writes them to its recording
+PACKET_BLOCK = 6  # type of the pcapng blocks of packets
 KILLS = 3  # number of kills in each turn
 FAKETIME = "$(dpkg -L libfaketime | grep MT.so)"  # preloaded library that changes the time of day for a program
 lab = None
@@ -46,6 +53,27 @@ def recording(path):
     return None
 
 
+def frames_in(path):
+    """Yields the frames of a pcapng file."""
+    with open(path, "rb") as file:
+        data = file.read()
+    at = 0
+    while at + 12 <= len(data):
+        kind, size = struct.unpack_from("<II", data, at)
+        if kind == PACKET_BLOCK:
+            yield data[at + 28:at + 28 + struct.unpack_from("<I", data, at + 20)[0]]
+        at += size
+
+
+def unrecorded(side, record, peers):
+    """Compares the recording of a killed program with that of its peer on the other host. The kill may lose the frames
+    that the program sent in its last turn. Returns a description of the error, or None."""
+    mac = bytes.fromhex(labs.wire.MACS[side].replace(":", ""))
+    seen = collections.Counter(frame for frame in frames_in(peers) if frame[6:12] == mac)
+    lost = (seen - collections.Counter(frames_in(record))).total()
+    return f"{lost} of {seen.total()} frames that the peer received are not in {record}" if lost > TURN else None
+
+
 def program_of(pair, side):
     """Returns the process of the program that runs on the device: the last descendant that has the name."""
     names = {"ib_write_bw": "ib_write_bw", "rping": "rping", "transfer": "file_transfer"}
@@ -67,9 +95,10 @@ def settle(seconds):
         pass
 
 
-def with_fault(pair, fault, may_wait=(), finishes=False, victim=None):
+def with_fault(pair, fault, may_wait=(), finishes=False, victim=None, limit=HANG):
     """Runs a pair that `fault` disturbs at a random moment. `may_wait`: sides that may still wait at the end. `finishes`:
-    both must finish their work. `victim`: the side that is killed. Returns a description of the error, or None."""
+    both must finish their work. `victim`: the side that is killed. `limit`: time in which the others must end, s. Returns a
+    description of the error, or None."""
     pair.begin()
     patience = bounded.Patience(HANG)
     begun = pair.established if finishes else pair.connected
@@ -77,7 +106,7 @@ def with_fault(pair, fault, may_wait=(), finishes=False, victim=None):
         pass
     settle(lab.rng.random() ** 2 * 1.5)
     fault(pair)
-    patience = bounded.Patience(HANG, pair.every)
+    patience = bounded.Patience(limit, pair.every)
     while patience.left() and not all(program.poll() for program in pair.programs):
         if all(program.poll() or side in may_wait for side, program in enumerate(pair.programs)):
             settle(0.3)
@@ -90,20 +119,20 @@ def with_fault(pair, fault, may_wait=(), finishes=False, victim=None):
         labs.stacks.end(pair.programs[side].pid)
     done = pair.end(5)
     if late:
-        return f"{pair.kind}: sides {late} not done after {HANG} s, not counting the time that they waited for a CPU: " + " / ".join(str(one) for one in done) + "\n" + stacks
+        return f"{pair.kind}: sides {late} not done after {limit} s, not counting the time that they waited for a CPU: " + " / ".join(str(one) for one in done) + "\n" + stacks
     if finishes:
         return pair.wrong(done)
-    crashes = [str(one) for side, one in enumerate(done) if side not in ended and side != victim and crashed(one)]
-    return " / ".join(crashes) or None
+    wrong = [f"side {side}: {one}" for side, one in enumerate(done) if side not in ended and side != victim and (
+        crashed(one) or (one.status == 0 and not pair.may_be_fine(side, one)))]
+    return " / ".join(wrong) or None
 
 
 def killed(_):
-    """Kills the program by SIGKILL. rnic-run completes the recording."""
+    """Kills the program by SIGKILL. rnic-run completes the recording, which has all packets that its peer received."""
     kind, side = lab.rng.choice(labs.Pair.KINDS), side_of(lab.rng)
-    record = lab.path("killed.pcapng")
-    words = [[], []]
-    words[side] = ["-w", record]
-    pair = labs.Pair(lab, kind, size=20, words=words, shm=lab.rng.random() < 0.5)
+    records = [lab.path("killed0.pcapng"), lab.path("killed1.pcapng")]
+    shm = lab.rng.random() < 0.5
+    pair = labs.Pair(lab, kind, size=20, words=[["-w", path] for path in records], shm=shm)
 
     def fault(pair):
         pid = victim_of(pair, side)
@@ -112,10 +141,15 @@ def killed(_):
     try:
         # A peer on another host notices the kill only if it has a request outstanding (threats.md); rping may
         # have none.
-        problem = with_fault(pair, fault, may_wait=(other(side),) if kind == "rping" else (), victim=side)
-        problem = problem or recording(record)
+        problem = with_fault(pair, fault, may_wait=(other(side),) if kind == "rping" else (), victim=side,
+                             limit=RETRIES + ENDING)
+        problem = problem or recording(records[side])
+        if not problem and not shm and os.path.exists(records[other(side)]):
+            problem = unrecorded(side, records[side], records[other(side)])
     finally:
         pair.tidy()
+        for path in glob.glob(lab.path("killed*")):
+            labs.shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
     return 1, problem and f"{kind}, side {side}: {problem}"
 
 
@@ -130,7 +164,8 @@ def watcher_killed(_):
     def fault(pair):
         labs.stacks.kill([pair.programs[side].pid])
     try:
-        problem = with_fault(pair, fault, may_wait=(other(side),) if kind == "rping" else (), victim=side)
+        problem = with_fault(pair, fault, may_wait=(other(side),) if kind == "rping" else (), victim=side,
+                             limit=RETRIES + ENDING)
         parts = glob.glob(record + ".*/*.pcapng")
         for part in parts:
             if os.path.getsize(part):

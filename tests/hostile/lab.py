@@ -21,6 +21,8 @@ SERVER, CLIENT = 0, 1
 PATIENCE = 120  # longest wait on a loaded machine, s
 FILE_SIZE = 3000000
 TRANSFER = "transfer"
+UNWRITTEN = 8192  # bytes that a killed file_transfer may not have written to its file
+RESULT = r"^ 65536 +\d+"  # last line of ib_write_bw
 PRELOAD = os.environ.get("PRELOAD", "")  # runtime of the sanitizer of the programs (captures.py)
 
 
@@ -91,7 +93,8 @@ class Pair:
             commands = [common + ["-x", lab.gids[SERVER][0]], common + ["-x", lab.gids[ends[CLIENT]][0], host]]
         elif kind == "rping":
             self.ready = f"cm/106/{port}"
-            rounds = str(max(5, int(60 * size)))
+            self.rounds = max(5, int(60 * size))
+            rounds = str(self.rounds)
             commands = [["rping", "-s", "-C", rounds, "-a", host, "-p", str(port)],
                         ["rping", "-c", "-V", "-v", "-C", rounds, "-a", host, "-p", str(port)]]
         else:
@@ -179,11 +182,24 @@ class Pair:
             return " / ".join(str(one) for one in done)
         if self.kind == "rping" and "ping data: rdma-ping-" not in done[CLIENT].out:
             return f"no data: {done[CLIENT]}"
-        if self.kind == "ib_write_bw" and not re.search(r"^ 65536 +\d+", done[CLIENT].out, re.MULTILINE):
+        if self.kind == "ib_write_bw" and not re.search(RESULT, done[CLIENT].out, re.MULTILINE):
             return f"no result: {done[CLIENT]}"
         if self.kind == "transfer" and not self.same_files():
             return "the files differ"
         return None
+
+    def may_be_fine(self, side, done):
+        """Returns whether the program of one side may end with status 0, as on hardware: its work is complete, or nothing
+        that it left decides this. rping returns 0 after a DISCONNECTED event. The sender of a file ends when the receiver
+        has written all buffers to its file."""
+        if self.kind == "ib_write_bw":
+            return bool(re.search(RESULT, done.out, re.MULTILINE))
+        if self.kind == "rping":
+            return "DISCONNECT EVENT" in done.out or f"ping data: rdma-ping-{self.rounds - 1}:" in done.out
+        if side == SERVER:
+            return self.same_files()
+        written = os.path.getsize(self.target) if os.path.exists(self.target) else 0
+        return written >= os.path.getsize(self.source) - UNWRITTEN
 
     def same_files(self):
         with open(self.source, "rb") as source, open(self.target, "rb") as target:

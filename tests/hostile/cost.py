@@ -10,7 +10,7 @@ cost.py --bin FOLDER [--seed N] [--only REGEX] [--engines REGEX] [--limit RATIO]
 --engines prints only the rows of the commands whose names match.
 
 The search of each command begins with all shapes (shapes.py). For the given time it then changes the worst captures
-so far, and keeps each change that costs more. The search compares CPU time and the largest resident memory. Then
+so far, and keeps each change that costs more CPU time or more memory (the largest resident memory). Then
 valgrind counts the instructions of the N worst captures. Their number decides, because it does not depend on the load
 of the machine. tshark with the plugin starts too slowly in valgrind, so its CPU time decides. The script prints the
 rows of a command as soon as they are known.
@@ -236,21 +236,22 @@ def changed(rng, frames):
 
 
 class Worst:
-    """The most expensive captures of one engine."""
+    """The captures of one engine that cost most time, and those that cost most memory: (ratio, name, frames)."""
+
+    KEPT = 8
 
     def __init__(self, engine):
-        self.engine, self.found, self.memory = engine, [], (0, "none", 0)
+        self.engine, self.found, self.heavy = engine, [], []
 
-    def add(self, ratio, name, frames):
-        self.found = sorted(self.found + [(ratio, name, frames)], key=lambda one: -one[0])[:8]
+    def kept(self, best, ratio, name, path):
+        """Returns the best captures with this one, if it is one of them."""
+        if len(best) == self.KEPT and ratio <= best[-1][0]:
+            return best
+        return sorted(best + [(ratio, name, captures.frames_of(path))], key=lambda one: -one[0])[:self.KEPT]
 
     def run(self, name, path, cnt):
-        """Adds a capture if it is one of the most expensive."""
-        ratio = self.engine.ratio(path, cnt, self.engine.seconds)
-        memory = self.engine.ratio(path, cnt, self.engine.last_memory)
-        self.memory = max(self.memory, (memory, name, cnt))
-        if len(self.found) < 8 or ratio > self.found[-1][0]:
-            self.add(ratio, name, captures.frames_of(path))
+        self.found = self.kept(self.found, self.engine.ratio(path, cnt, self.engine.seconds), name, path)
+        self.heavy = self.kept(self.heavy, self.engine.ratio(path, cnt, self.engine.last_memory), name, path)
 
 
 def search(worst, args, rng, folder):
@@ -262,7 +263,7 @@ def search(worst, args, rng, folder):
         worst.run(name, path, shapes.write(path, shape(args.packets)))
     begin, turns = time.monotonic(), 0
     while time.monotonic() - begin < args.seconds:
-        _, name, frames = rng.choice(worst.found)
+        _, name, frames = rng.choice(worst.found + worst.heavy)
         worst.run(name.split(" ")[0] + " changed", path, shapes.write(path, changed(rng, frames)))
         turns += 1
     return turns
@@ -278,8 +279,8 @@ def judge(worst, args, folder):
         cnt = shapes.write(path, frames)
         sure = engine.ratio(path, cnt, engine.sure())
         good = put_row(engine.name, name, cnt, f"{ratio:8.1f}x {sure:12.1f}x", sure <= args.limit) and good
-    memory, name, cnt = worst.memory
-    return put_row(engine.name, name, cnt, f"{'':9} {'':13} {memory:6.1f}x", memory <= args.limit) and good
+    memory, name, frames = worst.heavy[0]
+    return put_row(engine.name, name, len(frames), f"{'':9} {'':13} {memory:6.1f}x", memory <= args.limit) and good
 
 
 def put_row(engine, name, cnt, text, good):

@@ -17,11 +17,14 @@ import lab as labs
 HANG = 60  # longest run of a pair that may still do its work after the fault, s
 RETRIES = 6  # time after which the retry timeouts of these programs have ended, s
 ENDING = 4  # time in which a program, rnic-run and a recording end, s
+LONGEST = {"ib_write_bw": 1.5, "rping": 1.5, "transfer": 0.2}  # longest wait before a fault, s
+KILLED_SIZE = {"ib_write_bw": 100, "rping": 100, "transfer": 20}  # work of a pair that is killed before its end
 TURN = 128  # largest number of frames that a program sends before it writes them to its recording
 PACKET_BLOCK = 6  # type of the pcapng blocks of packets
 KILLS = 3  # number of kills in each turn
 FAKETIME = "$(dpkg -L libfaketime | grep MT.so)"  # preloaded library that changes the time of day for a program
-lab = None
+lab = current = None  # `current`: name of the fault
+outcomes = collections.defaultdict(collections.Counter)  # (fault, kind of pair): statuses of (server, client)
 
 
 def side_of(rng):
@@ -104,7 +107,7 @@ def with_fault(pair, fault, may_wait=(), finishes=False, victim=None, limit=HANG
     begun = pair.established if finishes else pair.connected
     while not begun() and not any([program.poll() for program in pair.programs]) and patience.left():
         pass
-    settle(lab.rng.random() ** 2 * 1.5)
+    settle(lab.rng.random() ** 2 * LONGEST[pair.kind])
     fault(pair)
     patience = bounded.Patience(limit, pair.every)
     while patience.left() and not all(program.poll() for program in pair.programs):
@@ -118,6 +121,7 @@ def with_fault(pair, fault, may_wait=(), finishes=False, victim=None, limit=HANG
     for side in ended:
         labs.stacks.end(pair.programs[side].pid)
     done = pair.end(5)
+    outcomes[current, pair.kind][tuple("-" if side in ended else one.status for side, one in enumerate(done))] += 1
     if late:
         return f"{pair.kind}: sides {late} not done after {limit} s, not counting the time that they waited for a CPU: " + " / ".join(str(one) for one in done) + "\n" + stacks
     if finishes:
@@ -132,7 +136,7 @@ def killed(_):
     kind, side = lab.rng.choice(labs.Pair.KINDS), side_of(lab.rng)
     records = [lab.path("killed0.pcapng"), lab.path("killed1.pcapng")]
     shm = lab.rng.random() < 0.5
-    pair = labs.Pair(lab, kind, size=20, words=[["-w", path] for path in records], shm=shm)
+    pair = labs.Pair(lab, kind, size=KILLED_SIZE[kind], words=[["-w", path] for path in records], shm=shm)
 
     def fault(pair):
         pid = victim_of(pair, side)
@@ -159,7 +163,7 @@ def watcher_killed(_):
     record = lab.path("watcher.pcapng")
     words = [[], []]
     words[side] = ["-w", record]
-    pair = labs.Pair(lab, kind, size=20, words=words, shm=lab.rng.random() < 0.5)
+    pair = labs.Pair(lab, kind, size=KILLED_SIZE[kind], words=words, shm=lab.rng.random() < 0.5)
 
     def fault(pair):
         labs.stacks.kill([pair.programs[side].pid])
@@ -227,6 +231,7 @@ def disk_full(_):
     try:
         pair.begin()
         done = pair.end(HANG)
+        outcomes[current, pair.kind][tuple(one.status for one in done)] += 1
         if done[side].status == 2 and "could not be" in done[side].out:
             done[side].status = 0
         problem = pair.wrong(done)
@@ -331,9 +336,11 @@ FAULTS = {
 }
 
 
-def afterwards(play, times):
+def afterwards(name, play, times):
     """Returns a case that also fails if something is left afterwards or, from time to time, if another pair fails."""
     def case(turn):
+        global current
+        current = name
         units, problem = 0, None
         while units < times and not problem:
             problem = play(turn)[1] or lab.left()
@@ -353,9 +360,14 @@ def afterwards(play, times):
 def cases(bin_dir, folder, seed):
     global lab
     lab = labs.Lab(bin_dir, os.path.join(folder, "faults"), random.Random(seed))
-    return {name: afterwards(play, KILLS if name.startswith("kill") else 1) for name, play in FAULTS.items()}
+    return {name: afterwards(name, play, KILLS if name.startswith("kill") else 1) for name, play in FAULTS.items()}
 
 
 def close():
+    """Removes the namespaces. Prints what each fault did to each kind of pair: the statuses of server and client as rnic-run
+    reports them (128 + N: signal N; -9: rnic-run was killed; -: still waited, as on hardware), and how often."""
     if lab:
         lab.close()
+    for (fault, kind), statuses in sorted(outcomes.items()):
+        print(f"{fault:28} {kind:12} " + ", ".join(f"{server}/{client} {cnt}x" for (server, client), cnt in
+                                                   statuses.most_common()), flush=True)

@@ -228,6 +228,11 @@ def use_library(place, prefix):
     other = [line for line in symbols if not line.endswith("@@LIBRNIC_0") and not line.endswith(" A LIBRNIC_0")]
     if other or not any(" rnic_new@@LIBRNIC_0" in line for line in symbols):
         wrong.append(f"librnic.so.0: symbols without a version, or none: {other[:5]}")
+    for header in files_below(prefix + "/include/librnic"):
+        with open(os.path.join(prefix, "include/librnic", header), encoding="utf-8") as source:
+            tables = re.findall(r"^extern const .*[ *]((?:roce|rnic)_\w+)\[", source.read(), re.MULTILINE)
+        wrong += [f"librnic.so.0: {name} of {header} is not exported, but inline functions use it"
+                  for name in tables if not any(line.endswith(f" {name}@@LIBRNIC_0") for line in symbols)]
     env = {"PKG_CONFIG_PATH": folder + "/pkgconfig"}
     shared = place.run_as_user(["pkg-config", "--cflags", "--libs", "librnic"], **env).split()
     static = place.run_as_user(["pkg-config", "--static", "--cflags", "--libs", "librnic"], **env).split()

@@ -4,6 +4,7 @@
 
     examples.py [--write] BIN [DOCUMENT...]   BIN: folder of the built programs; default: all documents with examples
     examples.py --list                        names the documents with examples
+    examples.py --inline BIN                  checks the commands of our programs within a line of a document, as `rocedrill check -v`
     examples.py --not-run                     lists the commands that no test runs, with the reasons of not_run.txt
     examples.py --self-test                   checks that a wrong example is found
 
@@ -16,6 +17,9 @@ In a block without a language, a line that begins with the name of one of our pr
 command without printed output. It must not end with status 2 (wrong usage) or more. If it names a capture or drill that
 does not exist, the test creates this file as a copy of one of ours. network.py runs usages that need an interface or
 another host, and not_run.txt has the reasons why the others are not run.
+
+Within a line, a command of our programs must name an existing command, and options that its --help lists. If it names files
+of the source tree and nothing of the reader, it must run like a usage.
 
 All commands of a document run in one temporary folder, which contains links to the folders and files of the source tree,
 and each in a separate network namespace if the user may create one. "$ echo $?" prints the status of the command before it. --write
@@ -33,53 +37,61 @@ import tempfile
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 SECONDS = 240  # limit for one command, s
-FENCE = re.compile(r"^\s*```(\w*)\s*$")
+FENCE = re.compile(r"^(\s*)```(\w*)\s*$")
 STEP = re.compile(r"^\s*- (?:run: )?(.+)$")
 USAGE = re.compile(r"^(rocedrill|rnic-run|rnic-info) (?!.*(--live|--open|wireshark|build/|PROGRAM|CAPTURE))")
 STAND_INS = (("traces/captures/multi-qp.pcap", re.compile(r"(?<![\w/.-])[\w-]+\.pcap(?:ng)?(?:\.zst)?(?![\w.])")),
              ("tests/conformance/rc-rsp/068-one-nak-a-gap.drill", re.compile(r"(?<![\w/.-])[\w-]+\.drill(?![\w.])")))
 INSTALLS = re.compile(r"^(sudo )?apt(-get)? ")
 # A command outside the examples: in a fenced block, in an indented line, or, for the programs of INLINE, within a line.
-PROGRAMS = (r"(?:rocedrill|rnic-run|rnic-info|build/bin|tcpdump|tshark|wireshark|ssh|ip|sudo|setpriv|xdg-open|cd|cc|cmake|c?make|"
+PROGRAMS = (r"(?:rocedrill|rnic-run|rnic-info|build/bin/\S+|tcpdump|tshark|wireshark|ssh|ip|sudo|setpriv|xdg-open|cd|cc|cmake|c?make|"
             r"\.?\./\w+|apt|apt-get|configure|for|parallel|sbatch|raw_ethernet_lat|RPMA_\w+|(?:tests|replay|plugin|traces)/\S+)")
-COMMAND = re.compile(rf"^ *(?:(?:target|here) +)?({PROGRAMS}(?: .*|$))")
+COMMAND = re.compile(rf"^ *(?:\$ )?(?:(?:target|here) +)?({PROGRAMS}(?: .*|$))")
 INLINE = re.compile(r"`((?:tcpdump|ssh|wireshark|tshark|xdg-open|ip) [^`]+)`")
+# A command of our programs within a line. A word in capitals stands for something of the reader.
+OURS = re.compile(r"`((?:rocedrill|rnic-run|rnic-info)(?: [^`]*)?)`")
+PLACEHOLDER = re.compile(r"\b[A-Z]{2,}\b")
 NOT_RUN = TOP / "tests/documents/not_run.txt"
 
 
 class Example:
-    """A command, and the lines of a document that contain its output: lines[begin:end]."""
+    """A command, and the lines of a document that contain its output: lines[begin:end], each after `indent`."""
 
-    def __init__(self, at, command):
-        self.at, self.command = at, command
+    def __init__(self, at, command, indent):
+        self.at, self.command, self.indent = at, command, indent
         self.begin = self.end = 0  # 0, 0: no printed output
         self.status_max = 0  # highest allowed exit status, without a printed output
+
+    def output(self, lines):
+        return [line.removeprefix(self.indent) for line in lines[self.begin:self.end]]
 
 
 def examples_of(lines):
     """Returns the examples of a document with shell commands, and the steps of its yaml blocks, in their order."""
-    found, language, current, script = [], None, None, False
+    found, language, current, script, indent = [], None, None, False, ""
     for at, line in enumerate(lines):
         fence = FENCE.match(line)
+        line = line.removeprefix(indent)
         if fence:
-            language = fence.group(1) or "text" if language is None else None
+            indent = fence[1]
+            language = fence[2] or "text" if language is None else None
             current, script = None, False
         elif language == "yaml":
             script = (script and line.lstrip().startswith("- ")) or line.strip() == "script:"
             step = STEP.match(line)
             if step and (script or line.lstrip().startswith("- run: ")) and not INSTALLS.match(step.group(1)):
-                found.append(Example(at, step.group(1)))
+                found.append(Example(at, step.group(1), indent))
         elif language and current and lines[at - 1].endswith("\\") and current.begin == at:
             current.command += "\n" + line
             current.begin = current.end = at + 1
         elif language and line.startswith("$ "):
-            current = Example(at, line[2:])
+            current = Example(at, line[2:], indent)
             current.begin = current.end = at + 1
             found.append(current)
         elif language and current:
             current.end = at + 1
         elif language == "text" and USAGE.match(line):
-            found.append(Example(at, line))
+            found.append(Example(at, line, indent))
             found[-1].status_max = 1
     return found
 
@@ -93,7 +105,7 @@ def others_of(lines):
     for at, line in enumerate(lines):
         fence = FENCE.match(line)
         if fence:
-            language = fence.group(1) or "text" if language is None else None
+            language = fence[2] or "text" if language is None else None
             continue
         if language is None:
             found += INLINE.findall(line)
@@ -132,6 +144,38 @@ def list_not_run():
         if pattern not in used:
             print(f"not_run.txt: '{pattern}' matches no command")
             wrong += 1
+    return wrong
+
+
+def inline_of(text):
+    """Returns the commands of our programs within the lines of a document, without the fenced blocks."""
+    text = re.sub(r"^\s*```.*?^\s*```", "", text, flags=re.M | re.S)
+    return sorted({" ".join(found.replace("\\|", "|").split()) for found in OURS.findall(text)})
+
+
+def check_inline(programs):
+    """Checks the commands within lines. Returns the number of wrong ones."""
+    wrong = 0
+    with Shell(programs) as shell:
+        helps = {}
+        for path, command in ((path, command) for path in markdown() for command in inline_of(path.read_text())):
+            words = re.split(r" -- | \| ", command)[0].split()
+            files = [word for word in words if "/" in word]
+            head = words[:2] if words[0] == "rocedrill" and words[1:] and words[1][0] != "-" else words[:1]
+            name = " ".join(head)
+            if name not in helps:
+                text = "\n".join(shell.run(name + " --help"))
+                helps[name] = set(re.findall(r"(?<![\w-])--?\w[\w-]*", text)) if shell.status == 0 else None
+            options = [re.sub("[=\\[].*", "", word) for word in words[len(head):] if re.match("--?\\w", word)]
+            problems = [f"no option {option}" for option in options if option not in (helps[name] or options) | {"--help"}]
+            if helps[name] is None:
+                problems.append(f"no command '{name}'")
+            elif files and all((TOP / word).exists() for word in files) and not PLACEHOLDER.search(command):
+                actual = shell.run(command)
+                problems += actual[-3:] + [f"exit status {shell.status}"] if shell.status > 1 else []
+            wrong += bool(problems)
+            if problems:
+                print(f"{path.relative_to(TOP)}: {command}: {'; '.join(problems)}")
     return wrong
 
 
@@ -196,7 +240,7 @@ class Shell:
 
 def report(name, example, lines, actual):
     print(f"{name}:{example.at + 1}: {example.command}")
-    print("  printed:\n" + "".join(f"    {line}\n" for line in lines[example.begin:example.end])
+    print("  printed:\n" + "".join(f"    {line}\n" for line in example.output(lines))
           + "  actual:\n" + "".join(f"    {line}\n" for line in actual))
 
 
@@ -215,24 +259,29 @@ def run_document(path, programs, write):
                 if not 0 <= shell.status <= example.status_max:
                     report(name, example, lines, actual + [f"exit status {shell.status}"])
                     different.append((example, None))
-            elif not matches(lines[example.begin:example.end], actual):
+            elif not matches(example.output(lines), actual):
                 if not write:
                     report(name, example, lines, actual)
                 different.append((example, actual))
     if write:
         for example, actual in reversed(different):
             if actual is not None:
-                lines[example.begin:example.end] = [line.rstrip() for line in actual]
+                lines[example.begin:example.end] = [(example.indent + line).rstrip() for line in actual]
         path.write_text("\n".join(lines) + "\n")
         different = [example for example, actual in different if actual is None]
     return len(different)
 
 
-WRONG = """```
-$ printf 'a\\nb\\nc\\n'
-a
-⋮
-c
+WRONG = """- An item of a list:
+
+  ```
+  $ printf 'a\\nb\\nc\\n'
+  a
+  ⋮
+  c
+  ```
+
+```
 $ echo one two \\
     three
 one … three
@@ -255,7 +304,11 @@ rocedrill 7 --live eth0
 def self_test():
     """Runs documents with known wrong examples. Returns the number of wrong results."""
     wrong = 0
-    for text, expected in ((WRONG, 0), (WRONG.replace("one …", "two …"), 1), (WRONG.replace("\nc\n", "\nd\n"), 1),
+    seen = others_of("`ip link`\n\n    $ rocedrill 1\n    build/bin/rnic-run 2\nrnic-info 3\n".splitlines())
+    if seen != ["ip link", "rocedrill 1", "build/bin/rnic-run 2"]:
+        print(f"self-test: commands outside of the examples: {seen}")
+        wrong += 1
+    for text, expected in ((WRONG, 0), (WRONG.replace("one …", "two …"), 1), (WRONG.replace("  c\n", "  d\n"), 1),
                            (WRONG.replace("⋮", "a"), 1), (WRONG.replace("\n1\n", "\n0\n"), 1),
                            (WRONG.replace('"true"', '"false"'), 1), (WRONG.replace("rocedrill 1", "rocedrill 2"), 1)):
         with tempfile.TemporaryDirectory() as folder:
@@ -278,6 +331,7 @@ def main():
     args.add_argument("--write", action="store_true")
     args.add_argument("--list", action="store_true")
     args.add_argument("--not-run", action="store_true")
+    args.add_argument("--inline", action="store_true")
     args.add_argument("--self-test", action="store_true")
     args.add_argument("programs", nargs="?", metavar="BIN")
     args.add_argument("documents", nargs="*", type=pathlib.Path)
@@ -291,6 +345,8 @@ def main():
         return 1 if self_test() else 0
     if not args.programs or not os.access(os.path.join(args.programs, "rocedrill"), os.X_OK):
         raise SystemExit("examples.py: no folder with the built programs is given")
+    if args.inline:
+        return 1 if check_inline(os.path.abspath(args.programs)) else 0
     wrong = 0
     for path in [path.resolve() for path in args.documents] or documents():
         if not examples_of(path.read_text().splitlines()):

@@ -2,16 +2,18 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """Checks that payload reaches the right upper-layer dissector: from the CM exchange, the table, or Decode As.
 
-    upper_protocols.py --plugins DIR [--keep DIR] [CAPTURE...]
+    upper_protocols.py --plugins DIR [--document FILE] [--keep DIR] [CAPTURE...]
 
 For each protocol, the first messages of a connection are built here. They must be dissected in both directions if the
 CM REQ has the port of the protocol, or if the user named the passive side's QP. Otherwise they must be data. A
 retransmission must be passed on once, and a message of two packets reassembled, also after a loss. The last
-cases are data that protocols transfer with RDMA READ and WRITE.
+cases are data that protocols transfer with RDMA READ and WRITE. The document's example must print what it shows.
 """
 import argparse
 import concurrent.futures
 import os
+import re
+import shlex
 import struct
 import sys
 
@@ -167,9 +169,21 @@ def check_case(shark, keep, number, case):
     return wrong
 
 
+def check_document(shark, document):
+    """Returns the error of the example `tshark -r nvme.pcap`, whose capture is the first case."""
+    with open(document, encoding="utf-8") as text:
+        found = re.search(r"^```\ntshark (-r nvme\.pcap .*)\n((?:.*\n)*?)```$", text.read(), re.M)
+    if not found:
+        return [f"{document}: no example tshark -r nvme.pcap"]
+    path = shark.file("nvme.pcap", pcap(next(cases())[1]))
+    printed = shark.out([path if word == "nvme.pcap" else word for word in shlex.split(found[1])])
+    return [] if printed == found[2] else [f"{document}: tshark {found[1]} prints:\n{printed}"]
+
+
 def main():
     args = argparse.ArgumentParser()
     args.add_argument("--plugins", required=True)
+    args.add_argument("--document", help="a document with an example")
     args.add_argument("--keep", help="write the captures to this folder")
     args.add_argument("captures", nargs="*")
     args = args.parse_args()
@@ -177,6 +191,10 @@ def main():
     with Tshark(args.plugins) as shark, concurrent.futures.ThreadPoolExecutor(2) as pool:
         for wrong in pool.map(lambda case: check_case(shark, args.keep, *case), enumerate(cases(), 1)):
             count += 1
+            failures += bool(wrong)
+            print("".join(line + "\n" for line in wrong), end="")
+        if args.document:
+            wrong = check_document(shark, args.document)
             failures += bool(wrong)
             print("".join(line + "\n" for line in wrong), end="")
     print(f"{count} cases, {len(PROTOCOLS) + 1} protocols, {failures} failed")

@@ -188,10 +188,8 @@ static bool list_turns(struct cm_peer *peer)
  * error. */
 static int wait_due(struct cm_peer *peer, uint64_t time, struct error *error)
 {
-    double speed = peer->live->options->speed;
-
-    if (speed > 0 && peer->recorded && time > peer->recorded)
-        peer->at += (uint64_t)((double)(time - peer->recorded) / speed);
+    if (peer->recorded && time > peer->recorded)
+        peer->at += time - peer->recorded;
     return live_wait_until(peer->live, peer->at, error);
 }
 

@@ -166,7 +166,6 @@ static const char *post_message(void *ctx, const struct dgram_sender_message *m,
                                 dgram_sender_take_fn *take_packet, void *user, int *status)
 {
     struct dgram_from_target *tx = ctx;
-    double speed = tx->live->options->speed;
     const char *why = NULL;
     uint8_t src[16], dst[16];
     uint64_t limit;
@@ -177,8 +176,8 @@ static const char *post_message(void *ctx, const struct dgram_sender_message *m,
         return "multicast: our port is not a member of the group";
     if (m->len > DATA_MAX)
         return "a message is longer than the agent supports";
-    if (speed > 0 && tx->recorded && m->time > tx->recorded)
-        tx->at += (uint64_t)((double)(m->time - tx->recorded) / speed);
+    if (tx->recorded && m->time > tx->recorded)
+        tx->at += m->time - tx->recorded;
     if (live_wait_until(tx->live, tx->at, tx->error) != 0)
         return mark_broken(tx);
     tx->message = m;

@@ -412,7 +412,6 @@ static int wait_recv_slot(struct dgram_to_target *rx, struct dgram_target *r, st
 static int send_streams(struct dgram_to_target *rx, struct error *error)
 {
     const struct trace *trace = rx->streams->trace;
-    double speed = rx->live->options->speed;
     uint64_t at = live_now(), recorded = 0;
 
     for (uint32_t i = 0; i < trace->cnt; i++) {
@@ -424,8 +423,8 @@ static int send_streams(struct dgram_to_target *rx, struct error *error)
             continue;
         if (wait_recv_slot(rx, r, error) != 0)
             return -1;
-        if (speed > 0 && recorded && trace->pkt[i].time > recorded)
-            at += (uint64_t)((double)(trace->pkt[i].time - recorded) / speed);
+        if (recorded && trace->pkt[i].time > recorded)
+            at += trace->pkt[i].time - recorded;
         if (live_wait_until(rx->live, at, error) != 0)
             return -1;
         if (live_send(rx->live, &trace->pkt[i], buf,

@@ -48,7 +48,6 @@ struct live_options {
     bool any_payload; /* do not compare the data that the target's program sends; only with `cm` */
     bool really;      /* transmit although a default route leads through the interface */
     uint64_t tolerance_ns;
-    double speed; /* multiple of the capture's speed; 0: send without pauses */
 };
 
 /* Live options of the command line. */
@@ -56,6 +55,7 @@ struct live_args {
     struct live_options options; /* options of a live replay; .iface is NULL without --live */
     bool load;                   /* --load: only transmit the requests, without a verdict */
     double pps, mbps;            /* --load: rate in packets/s or in Mbit/s; 0: not set */
+    double multiplier;           /* --load: multiple of the capture's speed */
     bool topspeed, looped;       /* options --topspeed and --loop were set */
     uint64_t loop;               /* --load: number of rounds; 0 to transmit until interrupted */
 };

@@ -74,7 +74,7 @@ int live_option(struct live_args *args, int which, const char *value)
     }
     switch (which) {
     case 4: args->options.tolerance_ns = number < 1e9 ? (uint64_t)(number * 1e6) : 0; break;
-    case 5: args->options.speed = number; break;
+    case 5: args->multiplier = number; break;
     case 7: args->pps = number; break;
     default: args->mbps = number;
     }
@@ -84,10 +84,9 @@ int live_option(struct live_args *args, int which, const char *value)
 int live_options_check(struct live_args *args, unsigned sides)
 {
     struct live_options *o = &args->options;
-    bool paced = args->pps > 0 || args->mbps > 0 || args->looped;
-    bool any = o->target || o->agent || o->address || o->tolerance_ns || o->speed > 0 ||
-               args->topspeed || paced || args->load || o->cm || o->port || o->any_payload ||
-               o->really;
+    unsigned rates = (args->pps > 0) + (args->mbps > 0) + args->topspeed + (args->multiplier > 0);
+    bool any = o->target || o->agent || o->address || o->tolerance_ns || rates || args->looped ||
+               args->load || o->cm || o->port || o->any_payload || o->really;
 
     if (!o->iface)
         return any ? -cli_error(
@@ -97,10 +96,11 @@ int live_options_check(struct live_args *args, unsigned sides)
         return -cli_error("replay: --live requires --target ADDRESS");
     if (args->load + (o->agent != NULL) + (o->cm != LIVE_CM_NONE) != 1)
         return -cli_error("replay: --live requires one of --agent HOST:PORT, --cm END and --load");
-    if ((args->pps > 0) + (args->mbps > 0) + args->topspeed + (o->speed > 0) > 1)
+    if (rates > 1)
         return -cli_error("replay: use only one of --multiplier, --topspeed, --pps and --mbps");
-    if (paced && !args->load)
-        return -cli_error("replay: --pps, --mbps and --loop require --load");
+    if ((rates || args->looped) && !args->load)
+        return -cli_error("replay: --multiplier, --topspeed, --pps, --mbps and --loop require "
+                          "--load, which compares no packets");
     if (args->load && (o->tolerance_ns || sides))
         return -cli_error("replay: --tolerance and --side cannot be used with --load, because it "
                           "compares no packets");
@@ -112,7 +112,7 @@ int live_options_check(struct live_args *args, unsigned sides)
         args->loop = 1;
     if (!o->tolerance_ns)
         o->tolerance_ns = UINT64_C(1000000000);
-    if (!(o->speed > 0) && !args->topspeed)
-        o->speed = 1;
+    if (!(args->multiplier > 0))
+        args->multiplier = 1;
     return 0;
 }

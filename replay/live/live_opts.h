@@ -22,8 +22,8 @@
          "address of IFACE)"},                                                                     \
         {"tolerance", (base) + 4, "MS",                                                            \
          "with --live: maximum time for a response, ms (default: 1000)"},                          \
-        {"multiplier", (base) + 5, "X", "with --live: send at X times the speed of the capture"},  \
-        {"topspeed", (base) + 6, NULL, "with --live: send without pauses between packets"},        \
+        {"multiplier", (base) + 5, "X", "with --load: send at X times the speed of the capture"},  \
+        {"topspeed", (base) + 6, NULL, "with --load: send without pauses between packets"},        \
         {"pps", (base) + 7, "N", "with --load: send N packets per second"},                        \
         {"mbps", (base) + 8, "N", "with --load: send N million bits per second"},                  \
         {"loop", (base) + 9, "N",                                                                  \

@@ -351,8 +351,8 @@ static int play_turn(struct live_requester *req, const struct requester_turn *tu
         return 0;
     if (wait_step(req, conn, turn->step, error) != 0)
         return -1;
-    if (live->options->speed > 0 && *recorded && p->time > *recorded)
-        *at += (uint64_t)((double)(p->time - *recorded) / live->options->speed);
+    if (*recorded && p->time > *recorded)
+        *at += p->time - *recorded;
     if (*at > live_now() && poll_frames_until(req, *at, error) != 0)
         return -1;
     if (live_send(live, p, buf,

@@ -301,8 +301,8 @@ static int play_event(struct live *live, struct error *error)
         }
         if (!live->run[e->run].made)
             continue;
-        if (live->options->speed > 0 && recorded && time > recorded)
-            at += (uint64_t)((double)(time - recorded) / live->options->speed);
+        if (recorded && time > recorded)
+            at += time - recorded;
         if (live_wait_until(live, at, error) != 0 || live_send_frame(live, e, error) != 0)
             return -1;
         recorded = time;

@@ -104,7 +104,7 @@ static uint64_t frame_due(const struct load_gen *load, uint64_t begin, uint64_t 
         return begin + (uint64_t)((double)bytes * 8000.0 / a->mbps);
     if (a->topspeed)
         return 0;
-    return start + (uint64_t)((double)load->time[i] / a->options.speed);
+    return start + (uint64_t)((double)load->time[i] / a->multiplier);
 }
 
 static int drain_port(struct load_gen *load, uint64_t until, struct error *error)

@@ -47,6 +47,8 @@ rocedrill replay --live lo a.pcap                | --live requires --target ADDR
 rocedrill replay --live lo --target 192.0.2.9 a.pcap | --live requires one of --agent HOST:PORT, --cm END and --load
 rocedrill replay --loop 3 a.pcap                 | options for live targets require --live IFACE
 rocedrill replay --live lo --target 192.0.2.9 --agent x:1 --pps 5 a.pcap | --pps, --mbps and --loop require --load
+rocedrill replay --live lo --target 192.0.2.9 --agent x:1 --multiplier 2 a.pcap | --multiplier, --topspeed, --pps, --mbps and --loop require --load
+rocedrill replay --live lo --target 192.0.2.9 --cm connect --topspeed a.pcap | --multiplier, --topspeed, --pps, --mbps and --loop require --load
 rocedrill drill                                  | no drill given (see --help)
 rocedrill drill none                             | none: No such file or directory
 rocedrill drill e                                | e: no file *.drill

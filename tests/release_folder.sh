@@ -49,11 +49,12 @@ inside() {
             PYTHONDONTWRITEBYTECODE=1 DEBIAN_FRONTEND=noninteractive "$@"' inside "$@"
 }
 
-# copy_sources FOLDER: copies this source tree to FOLDER/src.
+# copy_sources FOLDER: copies this source tree to FOLDER/src, without .git but with the commit.
 copy_sources() {
     rm -rf "$1/src"
     mkdir "$1/src"
     (cd "$here" && git ls-files -co --exclude-standard -z |
         while IFS= read -r -d '' file; do [ ! -e "$file" ] || printf '%s\0' "$file"; done |
-        tar c --null -T -) | tar x -C "$1/src"
+        tar c --null -T -) | tar x -C "$1/src" &&
+        git -C "$here" rev-parse --short HEAD >"$1/src/.packaging/commit"
 }

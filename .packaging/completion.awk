@@ -15,6 +15,8 @@ $1 == "@" { program = $2; command = $3; if (command) commands[++command_cnt] = c
     match(row, /--[a-z0-9-]+/)
     name = substr(row, RSTART + 2, RLENGTH - 2)
     argument = substr(row, RSTART + RLENGTH)
+    if ((command, name) in seen) next # a second form of the option
+    seen[command, name] = 1
     key = ++option_cnt
     of[key] = command; long[key] = name; short[key] = letter; arg[key] = argument != ""; about[key] = quoted(text)
     next

@@ -87,6 +87,18 @@ def check_lists(test, pid):
         test.expect("host is an option", "--remote-host" in "".join(options), interface == "rocedump-ssh")
 
 
+def check_rnics(test):
+    """Expects the RDMA devices that tcpdump lists as devices with an RDMA sniffer, and no other device."""
+    fake = os.path.join(test.folder, "list")
+    os.mkdir(fake)
+    pathlib.Path(fake, "tcpdump").write_text("#!/bin/sh\necho '1.eth0 [Up, Running, Connected]'\necho '2.mlx5_0 (RDMA sniffer)'\n"
+                                             "echo '3.mlx5_1 (RDMA sniffer) [none]'\necho '4.any (Pseudo-device) [Up]'\n")
+    os.chmod(os.path.join(fake, "tcpdump"), 0o755)
+    text = test.run("--extcap-interfaces", env=dict(os.environ, PATH=fake + ":" + os.environ["PATH"]))
+    test.expect("RNICs", [line for line in text.splitlines() if "RNIC " in line and "software" not in line],
+                [f"interface {{value=rocedump-rdma-{name}}}{{display=RNIC {name}}}" for name in ("mlx5_0", "mlx5_1")])
+
+
 def check_errors(test):
     for args, message in ((["--capture", "--extcap-interface", "eth0"], "unknown interface 'eth0'"),
                           (["--capture", "--extcap-interface", "rocedump-ssh"], "no pipe given (--fifo)"),
@@ -221,6 +233,7 @@ def main():
         device.listen()
         test = Extcap(program, folder)
         check_lists(test, os.getpid())
+        check_rnics(test)
         check_errors(test)
         check_process(test, os.getpid(), records(pathlib.Path(capture).read_bytes()))
         if os.environ["EXTCAP_INSIDE"] == "root":

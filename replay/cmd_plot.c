@@ -213,7 +213,8 @@ static int plot_capture(const char *path, struct plot_args *args)
         status = cli_error("%s", error.text);
     for (uint32_t i = 0; i < args->conn_cnt && status == 0; i++)
         if (!has_conn(capture, args->conn[i]))
-            status = cli_error("%s: no connection %u", capture->name, args->conn[i]);
+            status = cli_error("%s: no connection %u (rocedrill check -v lists them)",
+                               capture->name, args->conn[i]);
     if (status == 0 && args->open && !args->html_path)
         status = name_temporary(args);
     if (status == 0)

@@ -11,6 +11,7 @@
  */
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -27,6 +28,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "agent/agent_session.h"
+#include "base/option_error.h"
 #include "wire/crc32.h"
 
 #define AGENT_TCP_PORT "18516"
@@ -215,11 +217,12 @@ static int parse_options(int argc, char **argv, struct options *options)
         {"once", no_argument, NULL, '1'},         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'V'},      {NULL, 0, NULL, 0},
     };
-    static char name[] = "rocedrill-agent";
+    char text[PATH_MAX];
+    bool help;
     int c;
 
-    argv[0] = name; /* getopt_long() begins its messages with argv[0] */
-    while ((c = getopt_long(argc, argv, "l:d:t:1hV", longs, NULL)) != -1) {
+    opterr = 0;
+    while ((c = getopt_long(argc, argv, ":l:d:t:1hV", longs, NULL)) != -1) {
         switch (c) {
         case 'l': options->listen = optarg; break;
         case 'd': options->session.device = optarg; break;
@@ -236,7 +239,10 @@ static int parse_options(int argc, char **argv, struct options *options)
         case 'h':
             fputs(usage, stdout);
             return fflush(stdout) == 0 ? 0 : complain("standard output", strerror(errno));
-        default: return 2;
+        default:
+            help = option_error(text, sizeof(text), c, argv, longs);
+            fprintf(stderr, "rocedrill-agent: %s%s\n", text, help ? " (see --help)" : "");
+            return 2;
         }
     }
     return optind == argc ? -1 : complain(argv[optind], "unexpected argument (see --help)");

@@ -621,7 +621,7 @@ int impair_rules_add(struct impair_rules *rules, const char *text, enum impair_u
         }
     }
     if (item.expected)
-        return error_set(error, "\"%s\": at \"%.*s\": expected %s", text,
+        return error_set(error, "\"%s\": at \"%.*s\": expected %s (see --impair help)", text,
                          (int)strcspn(where, where[0] == ',' || where[0] == ';' ? "" : ",;"), where,
                          item.expected);
     for (; rules->cnt < cnt; rules->cnt++) {

@@ -522,7 +522,7 @@ static bool check_ifaces(const struct options *options)
             complain(name,
                      options->own_net
                          ? "no such interface in the separate network, which has lo and " NETNS_LINK
-                         : "no such interface");
+                         : "no such interface (ip link lists them)");
             return false;
         }
     }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """Runs every program with wrong arguments and files. Each prints one line on standard error, which names the
-option or file, and ends with status 2. Other statuses: 1 of rocedump, which Wireshark starts; 126 or 127 of rnic-run if
+option or file, and a remedy if there is a certain one that the line does not imply. It ends with status 2. Other statuses: 1 of rocedump, which Wireshark starts; 126 or 127 of rnic-run if
 it cannot start the program.
 
 wrong_uses.py --bin FOLDER --rocedump FILE --install FILE CAPTURE
@@ -40,7 +40,7 @@ rocedrill check --first 0 a.pcap                 | --first 0: not a number of fr
 rocedrill check --connection 7 a.pcap            | a.pcap: no connection 7 (rocedrill check -v lists them)
 rocedrill check --live none                      | --live none: No such device exists
 rocedrill replay none                            | none: No such file or directory
-rocedrill replay --impair foo a.pcap             | --impair: "foo": at "foo": expected drop,
+rocedrill replay --impair foo a.pcap             | corrupt=, ecn= with a chance (see --impair help)
 rocedrill replay --seed x a.pcap                 | --seed x: not a number
 rocedrill replay --jobs 0 a.pcap                 | --jobs 0: not a number from 1 to 256
 rocedrill replay --live lo a.pcap                | --live requires --target ADDRESS
@@ -52,36 +52,38 @@ rocedrill replay --live lo --target 192.0.2.9 --cm connect --topspeed a.pcap | -
 rocedrill drill                                  | no drill given (see --help)
 rocedrill drill none                             | none: No such file or directory
 rocedrill drill e                                | e: no file *.drill
-rocedrill drill --from a.pcap --connection 99    | connection #99 cannot become a drill
+rocedrill drill --from a.pcap --connection 99    | that can be replayed (rocedrill check -v lists them)
 rocedrill drill --live lo d                      | --live requires --target ADDRESS
 rocedrill drill --shard 1/2 --resume x d         | --shard cannot be used with --resume; run the whole shard again
 rocedrill edit a.pcap                            | give the capture and the file to write (see --help)
 rocedrill edit a.pcap b.pcap                     | no rule given: expected --impair RULES
-rocedrill edit --impair x a.pcap b.pcap          | --impair "x": at "x": expected drop,
+rocedrill edit --impair x a.pcap b.pcap          | --impair "x": at "x": expected drop, dup, delay=, reorder, corrupt, ce, ecn, set=, or loss=, dup=, reorder=, corrupt=, ecn= with a chance (see --impair help)
 rocedrill import --to text a.pcap                | text: not a folder
 rocedrill plot a.pcap                            | no output given (--svg
-rocedrill plot --svg x --connection 9 a.pcap     | a.pcap: no connection 9
+rocedrill plot --svg x --connection 9 a.pcap     | a.pcap: no connection 9 (rocedrill check -v lists them)
 rocedrill decode --connection x a.pcap           | --connection x: not a number
-rocedrill-agent --foo                            | unrecognized option '--foo'
+rocedrill-agent --foo                            | unrecognized option '--foo' (see --help)
+rocedrill-agent --timeout                        | option '--timeout' requires an argument
+rocedrill-agent --tokn x                         | unrecognized option '--tokn'; did you mean '--token'?
 rocedrill-agent --listen foo                     | foo: not [HOST:]PORT
 rocedrill-agent --device nosuch                  | --device nosuch: no such RDMA device
 rocedrill-agent extra                            | extra: unexpected argument (see --help)
 rnic-run                                         | no program given. Try 'rnic-run --help'.
 rnic-run none                                    | none: No such file or directory
 rnic-run e                                       | e:
-rnic-run --foo true                              | unrecognized option '--foo'
+rnic-run --foo true                              | unrecognized option '--foo' (see rnic-run --help)
 rnic-run --wrte x true                           | unrecognized option '--wrte'; did you mean '--write'?
-rnic-run -i none true                            | none: no such interface
+rnic-run -i none true                            | none: no such interface (ip link lists them)
 rnic-run -w none/x true                          | none/x: No such file or directory
 rnic-run --wire foo true                         | foo: --wire takes pcap or shm
 rnic-run --seed x true                           | x: --seed takes a number
-rnic-run --impair foo true                       | --impair: "foo": at "foo": expected drop,
+rnic-run --impair foo true                       | corrupt=, ecn= with a chance (see --impair help)
 rnic-info foo                                    | foo: not link, resource, statistic or limits. Try 'rnic-info --help'.
 rnic-info --iface eth9                           | --iface: unknown option. Try 'rnic-info --help'.
 rnic-info --watch=x                              | --watch=x: not --watch or --watch=SECONDS. Try 'rnic-info --help'.
 rocedump                                         | no action given: Wireshark starts this program (see --help)
-rocedump --foo x                                 | unknown option '--foo'
-rocedump --capture --extcap-interface x          | unknown interface 'x'
+rocedump --foo x                                 | unknown option '--foo' (see --help)
+rocedump --capture --extcap-interface x          | unknown interface 'x' (--extcap-interfaces lists them)
 install --foo                                    | unknown option '--foo' (see --help)
 """.strip().splitlines()
 STATUS = {"rocedump": (1,), "rnic-run": (2, 126, 127)}

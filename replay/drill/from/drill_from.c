@@ -83,10 +83,12 @@ static int add_lines(struct from_drill *d, struct replay *replay,
         rc = add_exchange(d, replay, options);
     if (rc == 1 && any)
         *d->what = '\0';
-    return rc == 1 ? from_fail(d, any ? "the capture contains no connection, stream or CM exchange "
-                                        "that can be replayed"
-                                      : "the capture contains no connection, stream or CM exchange "
-                                        "with this number that can be replayed")
+    return rc == 1 ? from_fail(
+                         d, any ? "the capture contains no connection, stream or CM exchange "
+                                  "that can be replayed"
+                                : "the capture contains no connection, stream or CM exchange "
+                                  "with this number that can be replayed (rocedrill check -v lists "
+                                  "them)")
                    : rc;
 }
 

@@ -13,6 +13,7 @@ packages       the target package: contents, lintian, the programs, manual pages
 
 Nothing is changed outside of a temporary folder: the system folder of Wireshark is covered by a mount in a namespace.
 Root runs tshark and the installation of an ordinary user as nobody, because tshark ignores a user's plugins for root.
+An overlay then hides the build folder, so that nobody can write its manifest.
 """
 import argparse
 import glob
@@ -33,13 +34,16 @@ FIELDS = ["roce.bth.opcode", "roce.stream", "roce.icrc.status"]
 COMMANDS = ["agent", "check", "decode", "drill", "edit", "import", "merge", "plot", "replay"]
 PAGES = ["rocedump", "rocedrill", "rnic-info", "rnic-run"] + ["rocedrill-" + command for command in COMMANDS]
 # Command lines, each with the expected completion of its last word.
-COMPLETED = [(["rocedrill", "rep"], "replay"), (["rocedrill", "check", "--js"], "--json"),
+COMPLETED = [(["rocedrill", "rep"], "replay"), (["rocedrill-agent", "--lis"], "--listen"), (["rocedrill", "check", "--js"], "--json"),
              (["rnic-run", "--tim"], "--timeline"), (["rnic-info", "--wat"], "--watch"),
              (["rnic-info", "link", "--js"], "--json"), (["rocedrill", "check", "capt"], "")]
 # Headers that another header includes, and that cannot be compiled alone.
 PARTS = ["device/rnic_mr.h", "device/rnic_qp.h", "wire/hdr_gen.h"]
-# The version contains the commit if the sources are a git checkout.
-VERSION = r"[a-z-]+ \d+\.\d+\.\d+( \([0-9a-f]{7,}\))?\nCRC-32: [a-z ]+\nlibpcap(:| version) .+\n(libseccomp: .+\n)?"
+# What each program prints with --version, after its version and the commit. Only three of them parse and capture packets.
+COMPUTED = r"CRC-32: (isal|libdeflate|portable)\n"
+CAPTURES = r"libpcap version \d.*\n"
+VERSIONS = {"rocedrill": COMPUTED + CAPTURES + r"libseccomp: .+\n", "rocedrill-agent": COMPUTED + r"libpcap: not used\n",
+            "rnic-run": COMPUTED + CAPTURES, "rnic-info": COMPUTED + CAPTURES, "rocedump": r"CRC-32: not computed\n" + CAPTURES}
 # A capture with one frame, which is not RoCE.
 NO_ROCE = (b"\xd4\xc3\xb2\xa1\x02\0\x04\0" + bytes(9) + b"\0\x04\0\x01\0\0\0" + bytes(8) + b"\x0e\0\0\0" * 2 + b"\xff" * 12 +
            b"\x08\x06")
@@ -135,10 +139,16 @@ def use_programs(place, prefix):
         return wrong
     if "verdict: holds" not in place.run_as_user([os.path.join(prefix, "bin/rocedrill"), "check", place.capture]):
         wrong.append("the installed rocedrill does not check a capture")
-    for name in PROGRAMS:
-        said = place.run_as_user([os.path.join(prefix, "bin", name), "--version"])
-        if not re.fullmatch(VERSION, said):
+    paths = [os.path.join(prefix, "bin", name) for name in PROGRAMS]
+    user = os.path.dirname(prefix)  # of ~/.local
+    paths += glob.glob(f"{prefix}/lib/**/extcap/rocedump", recursive=True) + glob.glob(f"{user}/.config/wireshark/extcap/rocedump")
+    for path in paths:
+        name = os.path.basename(path)
+        said = place.run_as_user([path, "--version"])
+        if not re.fullmatch(name + r" \d+\.\d+\.\d+ \([0-9a-f]{7,}\)\n" + VERSIONS.pop(name), said):
             wrong.append(f"{name} --version prints {said}")
+    if VERSIONS:
+        wrong.append(f"not installed: {', '.join(VERSIONS)}")
     devices = place.run_as_user([os.path.join(prefix, "bin/rnic-run"), "--net", "--", "ibv_devices"])
     if "rnic_" not in devices or "ERROR" in devices:
         wrong.append(f"ibv_devices on the installed rnic-run lists no device: {devices}")
@@ -262,22 +272,49 @@ def expect_plugin(place, wrong, where):
         wrong.append(f"tshark does not load the plugin that {where} installed")
 
 
+def owner_of_build(place):
+    """Returns the prefix of commands of an ordinary user who owns the build folder. For root, this user is nobody, who gets
+    an overlay of the folder, without the manifests of earlier installations, and may read below the folders of root."""
+    if os.getuid() != 0:
+        return []
+    for name in ("upper", "work"):
+        os.mkdir(os.path.join(place.dir, name))
+        os.chown(os.path.join(place.dir, name), 65534, 65534)
+    overlay = ["unshare", "-m", "sh", "-ec", 'mount -t overlay -o "lowerdir=$1,upperdir=$2/upper,workdir=$2/work" overlay "$1"\n'
+               'cd "$1"\nshift 2\nexec "$@"', "sh", place.build, place.dir]
+    run(overlay + ["sh", "-ec", "rm -f install_manifest*.txt; chown 65534:65534 .ninja_*"])
+    return overlay + NOBODY + ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
+
+
 def check_prefix(place):
     wrong = []
-    build = os.path.join(place.dir, "build")
-    os.mkdir(build)  # cmake writes the manifest of an installation into the folder of the script that it runs
-    run(["cmake", "--install", place.build, "--prefix", os.path.join(place.home, ".local")],
-        env=dict(place.env))
-    for path in glob.glob(os.path.join(place.build, "install_manifest*.txt")):
-        shutil.move(path, build)
     place.give_to_user()
+    earlier = {}
+    if os.getuid() != 0:
+        for path in glob.glob(os.path.join(place.build, "install_manifest*.txt")):
+            earlier[path] = os.path.join(place.dir, os.path.basename(path))
+            shutil.move(path, earlier[path])
+    try:
+        wrong += install_and_uninstall(place, owner_of_build(place))
+    finally:
+        for path, saved in earlier.items():
+            shutil.move(saved, path)
+    return wrong
+
+
+def install_and_uninstall(place, user):
+    wrong = []
+    run(user + ["cmake", "--install", place.build, "--prefix", os.path.join(place.home, ".local")], env=dict(place.env))
+    owners = {os.lstat(os.path.join(at, name)).st_uid for at, _, names in os.walk(place.home) for name in names}
+    if owners != {65534 if os.getuid() == 0 else os.getuid()}:
+        wrong.append(f"the installed files belong to the users {owners}")
     if place.decoded() == 0:
         wrong.append("tshark does not load the plugin from the user's folder")
     wrong += use_programs(place, os.path.join(place.home, ".local"))
     profile = os.path.join(place.home, ".config/wireshark/profiles/RoCE/colorfilters")
     if not os.path.isfile(profile):
         wrong.append(f"{profile}: not installed")
-    place.run_as_user(["cmake", f"-DBUILD={build}", "-P", os.path.join(place.source, ".packaging/uninstall.cmake")])
+    run(user + ["cmake", "--build", place.build, "--target", "uninstall"], env=dict(place.env))
     left = [path for path in files_below(place.home) if ".cache" not in path and "recent" not in path]
     if left:
         wrong.append(f"left after uninstall: {' '.join(left)}")

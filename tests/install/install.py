@@ -228,7 +228,8 @@ def use_documents(place, prefix):
 
 
 def use_library(place, prefix):
-    """Builds the example with the unpacked library, shared and static, and each header alone. Returns errors."""
+    """Builds the example with the unpacked library, shared and static, each header alone, and the inline functions of all
+    headers. Returns errors."""
     wrong = []
     library = glob.glob(prefix + "/lib/**/librnic.so.0", recursive=True)
     if not library:
@@ -261,9 +262,13 @@ def use_library(place, prefix):
                    "frame 2: RC Acknowledge to QP 0x000022\n"}:
         wrong.append(f"the example of librnic-dev prints {printed}")
     include = prefix + "/include/librnic"
-    for header in files_below(include):
-        if header.endswith(".h") and header not in PARTS:
-            place.run_as_user(["cc", "-fsyntax-only", "-I" + include, "-x", "c", os.path.join(include, header)])
+    headers = [header for header in files_below(include) if header.endswith(".h") and header not in PARTS]
+    for header in headers:
+        place.run_as_user(["cc", "-fsyntax-only", "-I" + include, "-x", "c", os.path.join(include, header)])
+    source = os.path.join(place.dir, "all.c")  # all inline functions of the headers, also the unused ones
+    with open(source, "w", encoding="utf-8") as out:
+        out.write("".join(f'#include "{header}"\n' for header in headers) + "int main(void) { return 0; }\n")
+    place.run_as_user(["cc", "-fkeep-static-functions", "-w", source, "-o", source[:-2]] + shared)
     return wrong
 
 

@@ -517,6 +517,8 @@ int page_data_write(FILE *out, const struct page_capture *capture,
         return -1;
     if (write_texts(out, capture, report) != 0)
         return -1;
+    fprintf(out, ",\n\"duration_ns\":%" PRIu64,
+            report->counts.last_time - report->counts.first_time);
     fprintf(out, ",\n\"packets_left_out\":%" PRIu64 ",\"connections_left_out\":%" PRIu64 ",\n",
             (uint64_t)capture->undrawn, capture->conns_left_out);
     if (write_findings(out, capture, selection) != 0)

@@ -186,6 +186,7 @@ static void put_budget(struct json_line *to, const struct roce_conn_summary *sum
 void page_texts_conn(struct json_line *to, const struct roce_conn_summary *sum,
                      const struct two_points *points)
 {
+    json_line_number(to, "duration_ns", check_conn_duration_ns(sum));
     put_ends(to, sum);
     put_reason(to, sum, points);
     put_budget(to, sum);

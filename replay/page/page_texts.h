@@ -8,11 +8,11 @@
 #include "util/json_line.h"
 
 /* Writes the members of a connection. A member without a text is null:
- *   "ends"      service and QPs, for readers who do not know RDMA
- *   "why"       text of the report: why the connection failed, got stuck or was slow
- *   "advice"    the advice in this text, as a sentence
- *   "spent"     the sentence above the time budget
- *   "budget"    array of [style, text, share of the time in 1/1000]
+ *   "duration_ns"  duration of the connection, because a script cannot compute it: times exceed
+ * 2^53 "ends"      service and QPs, for readers who do not know RDMA "why"       text of the
+ * report: why the connection failed, got stuck or was slow "advice"    the advice in this text, as
+ * a sentence "spent"     the sentence above the time budget "budget"    array of [style, text,
+ * share of the time in 1/1000]
  */
 void page_texts_conn(struct json_line *to, const struct roce_conn_summary *sum,
                      const struct two_points *points);

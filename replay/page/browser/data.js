@@ -57,7 +57,7 @@ const RoceData = (function () {
 
   // ---- figures of a connection, from the members of "check --json" ----
   const or0 = (v) => v || 0;
-  const lengthNs = (conn) => or0(conn.last_time_ns) - or0(conn.first_time_ns);
+  const lengthNs = (of) => or0(of.duration_ns); // of a connection or capture
   const goodput = (conn) => or0(conn.a.goodput_bytes) + or0(conn.b.goodput_bytes);
   const waitedNs = (conn) => (conn.waits || []).reduce((sum, w) => sum + w.ns, 0);
   const retransmitted = (s) => Object.values(s.retransmissions || {}).reduce((sum, r) => sum + or0(r.packets), 0);

@@ -88,8 +88,8 @@
 
   // Bytes and troubles of each connection over time, the worst connections first.
   function showHeat() {
-    const s = state.capture.summary, signs = byId("heat-legend").querySelectorAll(".sign");
-    const heat = state.heat = new RoceHeat.Heat(byId("heat"), state.conns, D.lengthNs(s));
+    const signs = byId("heat-legend").querySelectorAll(".sign");
+    const heat = state.heat = new RoceHeat.Heat(byId("heat"), state.conns, D.lengthNs(state.capture));
     signs.forEach((sign, k) => { sign.parentElement.hidden = !heat.rows.some((r) => r.marks[k].some((v) => v)); });
     byId("heat-rows").textContent = state.conns.length > heat.rows.length
       ? "The first " + heat.rows.length + " of the table are drawn." : "";

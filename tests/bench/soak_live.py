@@ -17,8 +17,12 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
+
+
+TITLE = b"connection "  # the beginning of each table
 
 
 def enter_namespace():
@@ -77,8 +81,9 @@ def main():
     for command in ("ip link set lo up", "ip link add va type veth peer name vb", "ip link set va up", "ip link set vb up"):
         subprocess.run(command.split(), check=True)
     programs = f"{args.build}/bin"
-    child = subprocess.Popen([f"{programs}/rocedrill", "check", "-q", "--live", "vb", "--every", "1s", "--prometheus", ":0"],
-                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    tables = tempfile.TemporaryFile()
+    child = subprocess.Popen([f"{programs}/rocedrill", "check", "--live", "vb", "--every", "1s", "--prometheus", ":0"],
+                             stdout=tables, stderr=subprocess.PIPE, text=True)
     where = re.search(r"http://(\S+)/metrics", child.stderr.readline())[1]
     child.stderr.readline()
     source = subprocess.Popen([f"{programs}/gen_capture", "-n", str(int(args.rate * args.seconds * 2)), "-c", str(args.connections),
@@ -93,12 +98,15 @@ def main():
         source.kill()
         child.send_signal(signal.SIGTERM)  # a shell lets programs in the background ignore SIGINT
         errors = child.communicate()[1]
+    tables.seek(0)
+    printed = sum(line.startswith(TITLE) for line in tables)
     steady = [s for s in samples if s[0] >= seconds / 10]
     print(f"{packets} packets in {seconds:.0f} s: {packets / seconds:.0f} packets/s; resident memory {steady[0][1]} KiB after a tenth, "
-          f"{steady[-1][1]} KiB at the end, slope {slope(steady):+.1f} KiB per hour")
+          f"{steady[-1][1]} KiB at the end, slope {slope(steady):+.1f} KiB per hour; "
+          f"{printed} tables")
     if errors:
         print(errors, end="")
-    return 0 if packets and child.returncode in (0, 1) else 1
+    return 0 if packets and printed and child.returncode in (0, 1) else 1
 
 
 if __name__ == "__main__":

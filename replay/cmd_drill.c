@@ -504,6 +504,7 @@ static int write_reports(const struct drill_suite *suite, const struct drill_arg
                                  args->html_path};
     const char *device = name_of_device(args);
     int status = outfiles_differ("drill", paths, 4), rc;
+    struct error error = {""};
     json_t *object;
 
     if (status != 0 || (status = outfile_open(args->tap_path, &tap)) != 0 ||
@@ -524,8 +525,8 @@ static int write_reports(const struct drill_suite *suite, const struct drill_arg
         drill_tap(tap, suite);
     if (junit)
         drill_junit(junit, suite);
-    if (html)
-        drill_page_write(html, suite, device, args->strict);
+    if (html && drill_page_write(html, suite, device, args->strict, &error) != 0)
+        status = cli_error("drill: %s", error.text);
     if (json) {
         object = drill_json(suite, device);
         if (object && args->shard.count)

@@ -609,6 +609,7 @@ static int print_drill(const struct merge_args *args, const struct drill_suite *
 {
     const char *device = text_of(r->json, "device");
     bool strict = is_set(r->shard, "strict");
+    struct error error = {""};
 
     device = device ? device : "";
     if (args->text)
@@ -617,8 +618,9 @@ static int print_drill(const struct merge_args *args, const struct drill_suite *
         drill_tap(args->out[TO_TAP], suite);
     if (args->out[TO_JUNIT])
         drill_junit(args->out[TO_JUNIT], suite);
-    if (args->out[TO_HTML])
-        drill_page_write(args->out[TO_HTML], suite, device, strict);
+    if (args->out[TO_HTML] &&
+        drill_page_write(args->out[TO_HTML], suite, device, strict, &error) != 0)
+        return cli_error("merge: %s", error.text);
     return write_json(args, args->out[TO_JSON] ? drill_json(suite, device) : NULL,
                       drill_suite_status(suite, strict));
 }

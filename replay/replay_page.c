@@ -3,14 +3,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "check/check.h"
 #include "engine/base/diff.h"
 #include "page/difference.h"
-#include "page/page.h"
+#include "page/page_check.h"
 #include "util/strbuf.h"
-
-/* Maximum number of connections in the text report of a capture, which is part of the page. */
-#define CONNS_LISTED 64u
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -19,14 +15,33 @@ static const char *text_of(const json_t *object, const char *key)
     return text ? text : "";
 }
 
-/* Returns the differences of a capture, or NULL if out of memory. The caller releases them. */
-static json_t *differences_of(const struct job *job)
-{
-    json_t *report = job_json(job);
-    json_t *list = json_incref(json_object_get(report, "differences"));
+/* One capture, and the differences in its report, if it failed. */
+struct result {
+    const struct job *job;
+    json_t *differences; /* NULL: none */
+};
 
-    json_decref(report);
-    return list;
+static void free_results(struct result *results, size_t cnt)
+{
+    for (size_t i = 0; results && i < cnt; i++)
+        json_decref(results[i].differences);
+    free(results);
+}
+
+/* Returns an array with the result of each job, or NULL if out of memory. The caller releases it
+ * with free_results(). */
+static struct result *parse_results(const struct job *jobs, size_t cnt)
+{
+    struct result *results = calloc(cnt ? cnt : 1, sizeof(*results));
+
+    for (size_t i = 0; results && i < cnt; i++) {
+        json_t *report = jobs[i].outcome == OUTCOME_FAIL ? job_json(&jobs[i]) : NULL;
+
+        results[i].job = &jobs[i];
+        results[i].differences = json_incref(json_object_get(report, "differences"));
+        json_decref(report);
+    }
+    return results;
 }
 
 /* Returns the first difference that is not a known deviation, or NULL. */
@@ -39,10 +54,10 @@ static const json_t *first_difference(const json_t *list)
 }
 
 /* Appends one line that describes the result of a capture: the error, or the first difference. */
-static void add_result(struct strbuf *t, const struct job *job)
+static void add_result(struct strbuf *t, const struct result *result)
 {
-    json_t *list = job->outcome == OUTCOME_FAIL ? differences_of(job) : NULL;
-    const json_t *d = first_difference(list);
+    const struct job *job = result->job;
+    const json_t *d = first_difference(result->differences);
     char text[DIFF_TEXT_MAX];
 
     if (job->error)
@@ -54,22 +69,21 @@ static void add_result(struct strbuf *t, const struct job *job)
             diff_text(text, text_of(d, "field"), text_of(d, "recorded"), text_of(d, "replayed")));
     if (job->expected != OUTCOME_PASS)
         strbuf_addf(t, "%sexpected %s", t->len ? "; " : "", outcome_name(job->expected));
-    json_decref(list);
 }
 
 /* ---- parts of the page -------------------------------------------------------------------------
  */
 
-static void add_lead(struct strbuf *t, const struct suite_totals *totals, const struct job *jobs,
-                     size_t cnt)
+static void add_lead(struct strbuf *t, const struct suite_totals *totals,
+                     const struct result *results, size_t cnt)
 {
     const char *sep = " ";
 
     if (cnt == 1) {
-        strbuf_addf(t, "%s: ", outcome_name(jobs[0].outcome));
-        if (jobs[0].outcome == OUTCOME_PASS)
+        strbuf_addf(t, "%s: ", outcome_name(results[0].job->outcome));
+        if (results[0].job->outcome == OUTCOME_PASS)
             strbuf_addf(t, "our RNIC behaves as the recorded device");
-        add_result(t, &jobs[0]);
+        add_result(t, &results[0]);
         return;
     }
     strbuf_addf(t, "%zu captures:", totals->captures);
@@ -79,40 +93,42 @@ static void add_lead(struct strbuf *t, const struct suite_totals *totals, const 
             sep = ", ";
         }
     for (size_t i = 0; i < cnt; i++) {
-        if (job_as_expected(&jobs[i]))
+        const struct job *job = results[i].job;
+
+        if (job_as_expected(job))
             continue;
-        strbuf_addf(t, "; %s of %s: ", outcome_name(jobs[i].outcome), jobs[i].item->path);
-        add_result(t, &jobs[i]);
+        strbuf_addf(t, "; %s of %s: ", outcome_name(job->outcome), job->item->path);
+        add_result(t, &results[i]);
         break;
     }
 }
 
-/* Returns an array with the jobs in the order of the page: first those with an unexpected result,
- * then the others. Returns NULL if out of memory. The caller frees the array. */
-static const struct job **list_in_order(const struct job *jobs, size_t cnt)
+/* Returns an array with the results in the order of the page: first the unexpected ones, then the
+ * others. Returns NULL if out of memory. The caller frees the array. */
+static const struct result **list_in_order(const struct result *results, size_t cnt)
 {
-    const struct job **order = malloc(cnt * sizeof(*order));
+    const struct result **order = malloc((cnt ? cnt : 1) * sizeof(*order));
     size_t n = 0;
 
     for (int expected = 0; order && expected < 2; expected++)
         for (size_t i = 0; i < cnt; i++)
-            if (job_as_expected(&jobs[i]) == expected)
-                order[n++] = &jobs[i];
+            if (job_as_expected(results[i].job) == expected)
+                order[n++] = &results[i];
     return order;
 }
 
-static void write_results(FILE *out, const struct job *jobs, const struct job *const *order,
-                          size_t cnt)
+static void write_results(FILE *out, const struct result *results,
+                          const struct result *const *order, size_t cnt)
 {
     results_begin(out, "Capture");
     for (size_t i = 0; i < cnt; i++) {
-        const struct job *job = order[i];
+        const struct job *job = order[i]->job;
         char about[512];
         struct strbuf t = strbuf_of(about, sizeof(about));
 
-        add_result(&t, job);
+        add_result(&t, order[i]);
         results_row(out, outcome_name(job->outcome), job_as_expected(job), job->item->path, about,
-                    job->outcome == OUTCOME_FAIL ? (size_t)(job - jobs) + 1 : 0);
+                    job->outcome == OUTCOME_FAIL ? (size_t)(order[i] - results) + 1 : 0);
     }
     results_end(out);
 }
@@ -137,47 +153,20 @@ static void write_difference(FILE *out, const json_t *d)
     differences_row(out, &row);
 }
 
-static void write_section(FILE *out, const struct job *job, size_t number)
+static void write_section(FILE *out, const struct result *result, size_t number)
 {
-    json_t *list = differences_of(job);
+    const struct job *job = result->job;
 
     section_begin(out, number, outcome_name(job->outcome), job->item->path);
     section_text(out, "Our RNIC takes the place of one end, and its packets are compared with the "
                       "recorded ones. \"Recorded\" is the value in the capture, \"replayed\" the "
                       "value of our RNIC, or with --live the value of the target.");
     differences_begin(out, "Recorded", "Replayed");
-    for (size_t i = 0; i < json_array_size(list); i++)
-        write_difference(out, json_array_get(list, i));
+    for (size_t i = 0; i < json_array_size(result->differences); i++)
+        write_difference(out, json_array_get(result->differences, i));
     differences_end(out);
-    json_decref(list);
     fputs(job->ladders ? job->ladders : "", out);
     section_end(out);
-}
-
-/* Checks a capture and adds its graphs to the page. Returns 0, or -1 and an error. */
-static int add_graphs(struct page *page, const char *path, const struct narrow *narrow,
-                      struct error *error)
-{
-    struct page_capture *capture = page_capture_new(path);
-    const struct check_watch watch = page_capture_watch(capture);
-    const struct check_options options = {.keep_history = true,
-                                          .conn_max = CONNS_LISTED,
-                                          .profile = ROCE_PROFILE_AUTO,
-                                          .narrow = narrow,
-                                          .watch = &watch,
-                                          .watch_cnt = 1};
-    const struct page_selection all = {.conn = NULL};
-    struct check_report report;
-    int rc;
-
-    if (!capture)
-        return error_set(error, "%s: no memory for the page", path);
-    rc = check_capture(path, &options, &report, error);
-    if (rc == 0 && page_add(page, capture, &report, 0, &all) != 0)
-        rc = error_set(error, "%s: no memory for the page", path);
-    check_report_free(&report);
-    page_capture_del(capture);
-    return rc;
 }
 
 int replay_page_write(FILE *out, const struct suite_totals *totals, const struct job *jobs,
@@ -186,30 +175,37 @@ int replay_page_write(FILE *out, const struct suite_totals *totals, const struct
 {
     char title[512], lead[1024];
     struct strbuf t = strbuf_of(lead, sizeof(lead));
-    const struct job **order = list_in_order(jobs, cnt);
+    struct result *results = parse_results(jobs, cnt);
+    const struct result **order = results ? list_in_order(results, cnt) : NULL;
     struct page page;
     unsigned graphs = 0;
     int rc = 0;
 
-    if (!order)
+    if (!order) {
+        free_results(results, cnt);
         return error_set(error, "no memory for the page");
-    add_lead(&t, totals, jobs, cnt);
+    }
+    add_lead(&t, totals, results, cnt);
     if (folder || cnt == 1)
         snprintf(title, sizeof(title), "%s", folder ? folder : jobs[0].item->path);
     else
         snprintf(title, sizeof(title), "%zu captures", cnt);
     page_begin_results(&page, out, title, lead, suite_status(totals) == 0);
     if (cnt > 1)
-        write_results(out, jobs, order, cnt);
+        write_results(out, results, order, cnt);
     for (size_t i = 0; i < cnt; i++)
-        if (order[i]->outcome == OUTCOME_FAIL)
-            write_section(out, order[i], (size_t)(order[i] - jobs) + 1);
-    for (size_t i = 0; i < cnt && rc == 0 && graphs < REPLAY_PAGE_GRAPHS; i++)
-        if (order[i]->outcome == OUTCOME_FAIL && strcmp(order[i]->item->path, "-") != 0) {
-            rc = add_graphs(&page, order[i]->item->path, narrow, error);
-            graphs++;
-        }
+        if (order[i]->job->outcome == OUTCOME_FAIL)
+            write_section(out, order[i], (size_t)(order[i] - results) + 1);
+    for (size_t i = 0; i < cnt && rc == 0 && graphs < PAGE_CHECKS; i++) {
+        const char *path = order[i]->job->item->path;
+
+        if (order[i]->job->outcome != OUTCOME_FAIL || strcmp(path, "-") == 0)
+            continue;
+        rc = page_check(&page, path, narrow, error);
+        graphs++;
+    }
     free(order);
+    free_results(results, cnt);
     page_end(&page);
     return rc;
 }

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Replay page: writes the page of `replay --html`. The page has the results, the differences with
- * ladder diagrams, and the graphs of the captures that failed. Called by cmd_replay.c. */
+ * ladder diagrams, and the graphs of the first PAGE_CHECKS captures that failed. Called by
+ * cmd_replay.c. */
 #ifndef REPLAY_REPLAY_PAGE_H
 #define REPLAY_REPLAY_PAGE_H
 
 #include "capture/narrow.h"
 #include "suite/suite_report.h"
-
-/* Maximum number of captures whose graphs are on the page. The page has the graphs of the first
- * captures that failed. */
-#define REPLAY_PAGE_GRAPHS 16u
 
 /* Writes the page for the jobs that worker_pool_run() returned when options.ladders was set.
  * `folder`: folder that the user named, or NULL. Captures with an unexpected result precede the

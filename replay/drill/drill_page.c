@@ -6,7 +6,7 @@
 #include "drill/drill_report.h"
 #include "page/difference.h"
 #include "page/ladder_svg.h"
-#include "page/page.h"
+#include "page/page_check.h"
 #include "util/cli_opts.h"
 #include "util/strbuf.h"
 
@@ -196,11 +196,14 @@ static void write_section(FILE *out, const struct drill_case *c, size_t number)
     section_end(out);
 }
 
-void drill_page_write(FILE *out, const struct drill_suite *suite, const char *device, bool strict)
+int drill_page_write(FILE *out, const struct drill_suite *suite, const char *device, bool strict,
+                     struct error *error)
 {
     char lead[1200];
     struct strbuf t = strbuf_of(lead, sizeof(lead));
     struct page page;
+    unsigned graphs = 0;
+    int rc = 0;
 
     add_lead(&t, suite, device, strict);
     page_begin_results(&page, out, device, lead, drill_suite_status(suite, strict) == EXIT_HOLDS);
@@ -208,5 +211,14 @@ void drill_page_write(FILE *out, const struct drill_suite *suite, const char *de
     for (size_t i = 0; i < suite->cnt; i++)
         if (has_section(&suite->at[i]))
             write_section(out, &suite->at[i], i + 1);
+    for (size_t i = 0; i < suite->cnt && rc == 0 && graphs < PAGE_CHECKS; i++) {
+        const struct drill_case *c = &suite->at[i];
+
+        if (!has_section(c) || !c->recorded || c->result.log_cnt == 0)
+            continue;
+        rc = page_check(&page, c->recorded, NULL, error);
+        graphs++;
+    }
     page_end(&page);
+    return rc;
 }

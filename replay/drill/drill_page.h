@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Drill page: the page of `drill --html`. It shows the results. For each case that did not pass, it
- * shows the difference, and all packets of the case as a ladder. Called by cmd_drill.c. */
+ * shows the difference, and all packets of the case as a ladder. If the cases were recorded, it
+ * also has the graphs of the first PAGE_CHECKS cases that did not pass. Called by cmd_drill.c and
+ * cmd_merge.c. */
 #ifndef REPLAY_DRILL_DRILL_PAGE_H
 #define REPLAY_DRILL_DRILL_PAGE_H
 
@@ -8,8 +10,10 @@
 #include "drill/suite_run.h"
 
 /* Writes the page. `device`: name of the device. With `strict`, known deviations and inconclusive
- * cases also count as failures. After a write error, ferror() of `out` is set. */
-void drill_page_write(FILE *out, const struct drill_suite *suite, const char *device, bool strict);
+ * cases also count as failures. Returns 0, or -1 and an error. After a write error, ferror() of
+ * `out` is set. */
+int drill_page_write(FILE *out, const struct drill_suite *suite, const char *device, bool strict,
+                     struct error *error);
 
 /* Writes the body of the section of a case. Writes nothing if the case passed or is unsupported,
  * because the page has no section for such a case. */

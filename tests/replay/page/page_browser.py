@@ -709,14 +709,17 @@ def check_drill(browser, rocedrill, folder):
             ("good.drill", DRILL.format("good").replace("MSN 7", "MSN 1")):
         with open(os.path.join(drills, file), "w", encoding="utf-8") as out:
             out.write(text)
-    run = subprocess.run([rocedrill, "drill", "--device", evil, "--json", report, "--html", page, drills],
-                         stdout=subprocess.DEVNULL, check=False)
+    run = subprocess.run([rocedrill, "drill", "--device", evil, "--json", report, "--html", page, "--record", os.path.join(folder, "recorded"),
+                          drills], stdout=subprocess.DEVNULL, check=False)
     with open(report, encoding="utf-8") as text:
         cases = json.load(text)["drills"]
     if run.returncode != 2:
         fail(name, f"status {run.returncode}")
     open_page(browser, name, page)
     check_rows(name, differences(browser), [c for c in cases if c["verdict"] == "fail"])
+    files = browser.run("JSON.parse(document.getElementById('data').textContent).captures.map(c => c.file)")
+    if len(files) != 1 or not files[0].startswith(os.path.join(folder, "recorded")) or not browser.run("rocedrill.view.graphs.length"):
+        fail(name, f"graphs of the recordings {files}")
     check_ladders(browser, name, 1)
     if browser.run("[...document.querySelectorAll('#results .badge')].map(b => b.textContent)") != [c["verdict"] for c in cases]:
         fail(name, "the table of results differs from the JSON")
@@ -724,6 +727,36 @@ def check_drill(browser, rocedrill, folder):
     if not lead.startswith(evil + ": 2 of 3 cases failed; "):
         fail(name, f"first sentence '{lead}'")
     check_markup(browser, name, 6)
+    audit(browser, name)
+
+
+def check_timeline(browser, rocedrill, folder):
+    """Opens the page of a real run with --timeline: each message has the times of the program in its row and in its text."""
+    name, packets, rows = "timeline", os.path.join(folder, "run.pcapng"), os.path.join(folder, "rows")
+    runner, page = os.path.join(os.path.dirname(rocedrill), "rnic-run"), os.path.join(folder, "page.html")
+    pair = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../programs/pair.py")
+    if not os.path.exists(runner) or not shutil.which("ibv_rc_pingpong"):
+        return
+    pingpong = "ibv_rc_pingpong -g 1 -n 20".split()
+    run = subprocess.run([runner, "-n", "-i", "lo", "--seed", "1", "-w", packets, "--timeline=" + rows, "--", sys.executable, pair, "--port",
+                          "18515", *pingpong, "---", *pingpong, "127.0.0.1"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                         check=False)
+    if run.returncode != 0:
+        return fail(name, f"rnic-run: status {run.returncode}: {run.stdout}")
+    subprocess.run([rocedrill, "check", "-q", "--html", page, "--timeline", rows, packets], check=False)
+    open_page(browser, name, page)
+    with open(rows, encoding="ascii") as text:
+        polled = sorted(float(line.split()[13]) for line in text.read().splitlines()[2:])
+    drawn = browser.run("rocedrill.view.messages.map(m => (m.steps[6] - m.begin) * 1e6).sort((a, b) => a - b)")
+    if len(polled) != 40 or len(drawn) != 40 or any(abs(a - b) > 0.2 for a, b in zip(polled, drawn)):
+        fail(name, f"polled after {drawn} us, rnic-run {polled}")
+    legend = browser.run("document.querySelector('[data-graph=messages] .legend').textContent")
+    if not all(step in legend for step in ("posted", "acknowledged", "completed", "polled")):
+        fail(name, f"legend '{legend}'")
+    message = browser.run("(m => [m.frame, ...[2, 4, 5, 6].map(k => RoceData.duration((m.steps[k] - m.begin) * 1e9))])(rocedrill.view.messages[7])")
+    check_spot(browser, name, ["messages", "message", 7],
+               [f"first packet {message[1]}", f"acknowledged {message[2]}", f"completed {message[3]}", f"polled {message[4]}"],
+               f"frame.number == {message[0]}")
     audit(browser, name)
 
 
@@ -829,6 +862,7 @@ def main():
         check_payload(browser, rocedrill, folder)
         check_replay(browser, rocedrill, folder, captures)
         check_drill(browser, rocedrill, folder)
+        check_timeline(browser, rocedrill, folder)
         check_unreadable(browser, rocedrill, folder)
     sys.exit(failures > 0)
 

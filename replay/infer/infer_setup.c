@@ -136,18 +136,24 @@ static int64_t first_by_msn(const struct inferred_setup *s, uint32_t event,
  * reordered the first requests. */
 static void find_first(struct inferred_setup *s)
 {
-    uint32_t begins[LOST_FIRST_MAX] = {0}; /* for each negative relative PSN: 1 + index into
-                                            * setup.event of the last packet that begins a
-                                            * message there, or 0 */
+    uint32_t begins[LOST_FIRST_MAX]; /* for each negative relative PSN: 1 + index into setup.event
+                                      * of the last packet that begins a message there, or 0 */
+    bool any = false;
 
     s->first = 0;
     for (uint32_t i = 0; i < s->event_cnt; i++) {
         const struct pkt_event *event = &s->event[i];
 
         if (!event->response && event->usable && event->rel < 0 && event->rel >= -LOST_FIRST_MAX &&
-            roce_opcode_starts(event_opcode(s, i)))
+            roce_opcode_starts(event_opcode(s, i))) {
+            if (!any) /* most connections do not need the array */
+                memset(begins, 0, sizeof(begins));
+            any = true;
             begins[-event->rel - 1] = i + 1;
+        }
     }
+    if (!any)
+        return;
     for (uint32_t i = 0; i < s->event_cnt && s->first == 0; i++)
         if (s->event[i].response && s->event[i].usable)
             s->first = first_by_msn(s, i, begins);

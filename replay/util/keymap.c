@@ -30,12 +30,18 @@ static uint32_t slot_of(const struct keymap *map, const void *key)
     }
 }
 
+/* Enlarges the hash table. Draws the secret before the first key, because many maps get no key. */
 static bool grow(struct keymap *map)
 {
     uint32_t cnt = map->slot_cnt ? map->slot_cnt * 2 : 64;
+    uint64_t seed;
     uint32_t *slots;
     uint8_t *keys;
 
+    if (map->slot_cnt == 0) {
+        arc4random_buf(&seed, sizeof(seed));
+        roce_hash_secret_init(&map->secret, seed);
+    }
     if (cnt > UINT32_MAX / 4)
         return false;
     keys = realloc(map->keys, (size_t)cnt / 2 * map->key_len);
@@ -57,12 +63,8 @@ static bool grow(struct keymap *map)
 
 void keymap_init(struct keymap *map, size_t key_len)
 {
-    uint64_t seed;
-
     assert(key_len <= KEYMAP_KEY_MAX);
     *map = (struct keymap){.key_len = key_len};
-    arc4random_buf(&seed, sizeof(seed));
-    roce_hash_secret_init(&map->secret, seed);
 }
 
 void keymap_free(struct keymap *map)

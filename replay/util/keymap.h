@@ -4,7 +4,8 @@
  * caller keeps the values in an array indexed by these numbers. Used by code that reads captures,
  * for flows, CM exchanges and connections. (rnic/device has a faster map, device/map.h.)
  *
- * The hash has a random secret, so that an attacker cannot construct a capture whose keys collide.
+ * The hash has a random secret, which the map draws for its first key, so that an attacker cannot
+ * construct a capture whose keys collide.
  *
  *   1. keymap_init(),
  *   2. keymap_add() or keymap_get(),

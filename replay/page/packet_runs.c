@@ -105,20 +105,6 @@ static uint64_t known_ns(uint64_t ns)
     return ns == ROCE_NEVER_NS ? 0 : ns;
 }
 
-unsigned packet_run_direction(const struct packet_run *run)
-{
-    bool response = (run->class >= RUN_RESPONSE && run->class <= RUN_RNR_NAK) ||
-                    run->marks & RUN_MARK_OF_RESPONSE;
-
-    return response ? !run->side : run->side;
-}
-
-bool packet_run_is_in(const struct packet_run *run, unsigned direction)
-{
-    return run->class != RUN_CNP && run->class != RUN_OTHER &&
-           packet_run_direction(run) == direction;
-}
-
 /* Sets all members of a run to those of one packet and its analysis. */
 static void set_run(struct packet_run *run, const struct roce_flow_in *in,
                     const struct roce_flow_result *r, enum run_class class)

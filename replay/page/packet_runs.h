@@ -82,10 +82,20 @@ struct packet_runs {
 
 /* Returns the side to whose requests the PSNs of the run belong: for requests the sender, for
  * responses the other side. */
-unsigned packet_run_direction(const struct packet_run *run);
+static inline unsigned packet_run_direction(const struct packet_run *run)
+{
+    const bool response = (run->class >= RUN_RESPONSE && run->class <= RUN_RNR_NAK) ||
+                          run->marks & RUN_MARK_OF_RESPONSE;
+
+    return response ? !run->side : run->side;
+}
 
 /* Returns whether the run has PSNs, and they belong to the requests of side `direction`. */
-bool packet_run_is_in(const struct packet_run *run, unsigned direction);
+static inline bool packet_run_is_in(const struct packet_run *run, unsigned direction)
+{
+    return run->class != RUN_CNP && run->class != RUN_OTHER &&
+           packet_run_direction(run) == direction;
+}
 
 /* Returns whether packet_runs_make_room() must be called before the next packet. */
 static inline bool packet_runs_are_full(const struct packet_runs *runs)

@@ -79,7 +79,8 @@ unsigned psn_legend(const struct packet_runs *runs, unsigned direction,
                                                  WAIT_BAND_KINDS};
     if (missing)
         entry[cnt++] = (struct psn_legend_entry){"missing", "┆ missing packets", WAIT_BAND_KINDS};
-    wait_bands_find(runs, direction, note_band, &found);
+    if (classes)
+        wait_bands_find(runs, direction, note_band, &found);
     for (unsigned k = 0; k < WAIT_BAND_KINDS; k++)
         if (found & OF(k))
             entry[cnt++] = (struct psn_legend_entry){bands[k].class, bands[k].text, k};

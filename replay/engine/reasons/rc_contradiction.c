@@ -151,7 +151,7 @@ bool repeats_sequence_nak(const struct inferred_setup *s, uint32_t event)
         return false;
     for (uint32_t i = event; i-- > 0 && event - i <= LOOK_BACK;)
         if (s->event[i].usable && s->event[i].rel == s->event[event].rel &&
-            (s->event[i].response || !s->trace->flow[p->flow].numbered))
+            (s->event[i].response || !s->trace->flow[p->flow].numbered || s->first_other < event))
             return event_is_nak_code(s, i, ROCE_NAK_PSN_SEQ) &&
                    (event_packet(s, i)->ip_id != p->ip_id ||
                     (!s->trace->flow[p->flow].numbered && !trace_is_copy(event_packet(s, i), p))) &&

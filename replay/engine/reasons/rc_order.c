@@ -95,14 +95,15 @@ static size_t request_after(const struct inferred_setup *s, uint32_t messages)
 }
 
 /* Returns whether the MSN of a response counts a READ or atomic that the response before did not
- * count, although the response to this READ or atomic was not sent in between. */
+ * count, although the response to this READ or atomic was not sent in between. After two different
+ * requests with one PSN, it is unknown whether the responder executed a READ or atomic. */
 static bool skips_response(const struct inferred_setup *s, uint32_t event)
 {
     const struct trace_packet *p = event_packet(s, event), *q;
     uint32_t i, msgs, counted;
     int32_t more;
 
-    if (s->msn_votes < 2 || !counts_messages(s, event) ||
+    if (s->msn_votes < 2 || s->first_other < event || !counts_messages(s, event) ||
         (i = response_before(s, event, true)) == EVENT_NONE)
         return false;
     q = event_packet(s, i);

@@ -109,6 +109,22 @@ static void the_first_msn_counts_no_later_atomic(void)
     EXPECT_EQ(first_wrong(&t, frame, contradicts_order), 0);
 }
 
+/* The first request with PSN 13 is a READ, the second one a WRITE. The responder may have executed
+ * the WRITE, which draws no response. */
+static void of_two_requests_with_one_psn_either_was_executed(void)
+{
+    struct talk t;
+
+    add_messages(&t);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 12, 10, 1);
+    talk_read(&t, 13, VA, RKEY, 64);
+    talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 13, 0, 0, 0, 0, 1);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 14, 10, 1);
+    talk_ack(&t, 12, ACK, 13);
+    talk_ack(&t, 14, ACK, 15);
+    EXPECT_EQ(first_wrong(&t, 0, contradicts_order), 0);
+}
+
 /* Returns the frame of the second of two sequence NAKs. The second one has PSN `psn`. */
 static uint32_t add_naks(struct talk *t, uint32_t psn)
 {
@@ -160,4 +176,5 @@ static void the_msn_of_a_nak_counts_no_incomplete_message(void)
 
 SUITE("replay.order", TEST(the_responses_to_a_read_follow_each_other),
       TEST(the_msn_does_not_decrease_after_a_first), TEST(the_first_msn_counts_no_later_atomic),
-      TEST(two_sequence_naks_have_two_psns), TEST(the_msn_of_a_nak_counts_no_incomplete_message))
+      TEST(of_two_requests_with_one_psn_either_was_executed), TEST(two_sequence_naks_have_two_psns),
+      TEST(the_msn_of_a_nak_counts_no_incomplete_message))

@@ -26,8 +26,8 @@ static const struct {
     const char *class, *text;
 } bands[WAIT_BAND_KINDS] = {
     [WAIT_BAND_RNR] = {"rnr", "band: wait after an RNR NAK"},
-    [WAIT_BAND_NAK] = {"nak", "band: wait for a sequence NAK"},
-    [WAIT_BAND_TIMEOUT] = {"timeout", "band: wait for a timeout"},
+    [WAIT_BAND_NAK] = {"nak", "band: wait after lost packets (sequence NAK)"},
+    [WAIT_BAND_TIMEOUT] = {"timeout", "band: wait for an ACK timeout"},
     [WAIT_BAND_SPURIOUS] = {"spurious",
                             "band: wait for a spurious timeout (the response came later)"},
     [WAIT_BAND_READ] = {"response-again", "band: wait for lost READ data"},

@@ -325,13 +325,46 @@ static uint64_t add_timeout_losses(struct strbuf *t, const struct slow_direction
            losses->unfinished;
 }
 
+enum timeout_place { BEFORE_CAPTURE = 1, BACK_FROM_CAPTURE = 2, BEHIND_CAPTURE = 4 };
+
+/* Begins the text with the part of the path that lost packets before timeouts, if the capture shows
+ * one. After reordering, a timeout need not show a loss. Returns the separator of the next line. */
+static const char *add_timeout_place(struct strbuf *t, const struct slow_direction *w)
+{
+    const struct roce_timeout_losses *losses = &w->mine->timeout_losses;
+    const unsigned places = (losses->missing + losses->unfinished ? BEFORE_CAPTURE : 0) |
+                            (losses->acked + w->mine->unheeded_naks ? BACK_FROM_CAPTURE : 0) |
+                            (losses->unanswered ? BEHIND_CAPTURE : 0);
+
+    if (!places || slow_is_overtaken(w))
+        return "";
+    strbuf_addf(t, "check for drops (full queues, a priority without PFC, a bad link) ");
+    if (places == BEFORE_CAPTURE) {
+        strbuf_addf(t, "from ");
+        strbuf_add_addr(t, w->mine->addr);
+        strbuf_addf(t, " to the capture point");
+    } else if (places == BACK_FROM_CAPTURE) {
+        strbuf_addf(t, "from the capture point to ");
+        strbuf_add_addr(t, w->mine->addr);
+    } else {
+        strbuf_addf(t, "between ");
+        if (places == BEHIND_CAPTURE)
+            strbuf_addf(t, "the capture point");
+        else
+            strbuf_add_addr(t, w->mine->addr);
+        strbuf_addf(t, " and ");
+        strbuf_add_addr(t, w->its->addr);
+    }
+    return "\n       ";
+}
+
 static void look_late(struct strbuf *t, const struct slow_direction *w)
 {
     uint64_t cnt = slow_go_backs(w, ROCE_CAUSE_TIMEOUT);
     const struct roce_read_restarts *reads = &w->mine->read_restarts;
     uint64_t known = reads->captured + reads->missing;
     uint64_t unheeded = w->mine->unheeded_naks;
-    const char *sep = "";
+    const char *sep;
 
     if (slow_is_one_sided(w)) {
         strbuf_addf(t, "the capture lacks the responses of ");
@@ -340,7 +373,9 @@ static void look_late(struct strbuf *t, const struct slow_direction *w)
                        "(RNR NAK): capture both directions");
         return;
     }
+    sep = add_timeout_place(t, w);
     if (known) {
+        strbuf_addf(t, "%s", sep);
         add_missing_response(t, w, reads, cnt, "READ response");
         sep = "\n       ";
     }

@@ -220,7 +220,10 @@ static void cause_of_a_slow_flow_is_reported(void)
          {"had no receive buffer", "post receive buffers", "the requester waited 15.79 ms\n",
           "(67 %) were retransmitted after RNR NAKs: "}},
         {"rc-loss-acks",
-         {"the ACK timeout expired", "the response was captured before the timeout: it was lost"}},
+         {"the ACK timeout expired",
+          "check for drops (full queues, a priority without PFC, a bad link) from the capture "
+          "point to 192.0.2.1",
+          "the response was captured before the timeout: it was lost"}},
         {"rc-atomics", {NULL}},
         {"rc-retry-exhausted", {NULL}}, /* a failure, not a slow connection */
     };

@@ -45,14 +45,14 @@ const tests = {
       rtt: [3, 20], wait: [], gap: [], ce: [], psn_base: [0xFFFFFE, 0],
       styles: [[0, "request", "SEND", "", 0, 4000, "", 0], [0, "repeated request", "SEND", "timeout", 16, 4000, "", 0],
         [1, "ack", "ACK", "", 0, 4000, "", 0]] };
-    const one = conn({ runs: runs, legends: [[["first", "request"], ["timeout", "band: wait for a timeout", [2, 1500]]], []] });
+    const one = conn({ runs: runs, legends: [[["first", "request"], ["timeout", "band: wait for an ACK timeout", [2, 1500]]], []] });
     const r = D.decodeRuns(one);
     assert.deepStrictEqual(Array.from(r.psn), [1, 2, 1, 1]);
     assert.deepStrictEqual(Array.from(r.rtt), [0, 0, 0, 20]);
     assert.deepStrictEqual(Array.from(r.frame), [1, 2, 3, 4]);
     const [band, ...more] = D.decodeBands(one, r);
     assert.deepStrictEqual([band.direction, band.color, band.text, band.run, band.psn, band.ackedBefore, more.length],
-      [0, "timeout", "wait for a timeout", 2, 1, 16, 0]);
+      [0, "timeout", "wait for an ACK timeout", 2, 1, 16, 0]);
     assert.ok(Math.abs(band.to - 2010e-9) < 1e-12 && Math.abs(band.from - 510e-9) < 1e-12);
     assert.deepStrictEqual(D.framesOf(r, D.runsBetween(r, 10e-9, 2010e-9, (i) => i !== 2)), [[2, 2, 1]]);
   },

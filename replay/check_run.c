@@ -126,7 +126,7 @@ static int add_to_page(struct check_args *args, const struct page_capture *captu
     const struct page_selection all = {.conn = NULL};
 
     if (page_add(&args->page, capture, report, status, &all) != 0)
-        return error_set(error, "%s: no memory for the page", report->name);
+        return error_set(error, "%s: out of memory while writing the HTML page", report->name);
     return 0;
 }
 
@@ -144,7 +144,7 @@ static int put_comparison(const struct check_args *args, struct error *error)
         two_points_print(text, args->two_points, name);
     if (!text || fclose(text) != 0) {
         free(words);
-        return error_set(error, "%s: no memory for the page", name[0]);
+        return error_set(error, "%s: out of memory while writing the HTML page", name[0]);
     }
     fprintf(page, "<section aria-labelledby=\"comparison-title\">\n"
                   "<h2 id=\"comparison-title\">The two captures</h2>\n"

@@ -154,7 +154,7 @@ static int write_page(const struct plot_args *args, const struct page_capture *c
         return status;
     page_begin(&page, out, capture->name);
     if (page_add(&page, capture, report, 0, &selection) != 0)
-        status = cli_error("%s: no memory for the page", capture->name);
+        status = cli_error("%s: out of memory while writing the HTML page", capture->name);
     page_end(&page);
     return outfile_close(out, args->html_path) != 0 ? EXIT_UNUSABLE : status;
 }

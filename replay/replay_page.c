@@ -183,7 +183,7 @@ int replay_page_write(FILE *out, const struct suite_totals *totals, const struct
 
     if (!order) {
         free_results(results, cnt);
-        return error_set(error, "no memory for the page");
+        return error_set(error, "out of memory while writing the HTML page");
     }
     add_lead(&t, totals, results, cnt);
     if (folder || cnt == 1)

@@ -28,8 +28,8 @@
 /* Maximum number of packets by which the network reorders the first responses after a QP reuse. */
 #define RESET_NEAR 64u
 
-/* Limit of the packets that are added to supposed uses: PER_PACKET for each packet of the trace,
- * plus EFFORT_MIN. */
+/* The search tries suppositions about where a use of a QP pair begins (supposed_use.h). It compares
+ * at most PER_PACKET * (packets of the trace) + EFFORT_MIN packets with a supposition. */
 #define PER_PACKET UINT64_C(16)
 #define EFFORT_MIN (UINT64_C(1) << 18)
 

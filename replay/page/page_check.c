@@ -22,10 +22,10 @@ int page_check(struct page *page, const char *path, const struct narrow *narrow,
     int rc;
 
     if (!capture)
-        return error_set(error, "%s: no memory for the page", path);
+        return error_set(error, "%s: out of memory while writing the HTML page", path);
     rc = check_capture(path, &options, &report, error);
     if (rc == 0 && page_add(page, capture, &report, 0, &all) != 0)
-        rc = error_set(error, "%s: no memory for the page", path);
+        rc = error_set(error, "%s: out of memory while writing the HTML page", path);
     check_report_free(&report);
     page_capture_del(capture);
     return rc;

@@ -320,8 +320,9 @@ static void write_band(void *user, const struct wait_band *band)
     list->sep = ",";
 }
 
-/* Writes the legend of each direction: [class, text] of each entry. A band also has the array [run,
- * ns, run, ns, ...]: the run that ended each wait, and how long it was. */
+/* Writes the legend of each direction: [class, text] of each entry. The entry of a kind of wait,
+ * which the graph draws as coloured bands, also has the array [run, ns, run, ns, ...]: for each
+ * wait, the index of the packet run that ended it, and its length. */
 static void write_legends(FILE *out, const struct packet_runs *runs)
 {
     fprintf(out, ",\"legends\":[");

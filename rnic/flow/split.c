@@ -189,7 +189,7 @@ static void merge_uses(struct roce_flow *to, struct roce_flow *from)
 }
 
 /* Moves the lists of unpaired directions from `from` to `to`. A list belongs to one group of hosts,
- * and only one part judges that group. */
+ * and one thread judges all packets of that group, so at most one of the two has the list. */
 static void merge_pairs(struct roce_flow *to, const struct roce_flow *from)
 {
     for (unsigned i = 0; i < ROCE_PAIR_BUCKETS; i++) {

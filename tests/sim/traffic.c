@@ -56,8 +56,8 @@ static struct rng rng;
 
 /* ---- drawing the requests -------------------------------------------------------------------- */
 
-/* Returns the offset of the slot of request `i` in the third `area` of the memory. Slots of
- * different streams do not overlap. */
+/* Returns the offset in memory of the slot of request `i`. The memory has three areas of equal
+ * size; `area` is the offset of one of them. Slots of different streams do not overlap. */
 static uint32_t slot_of(unsigned qp, unsigned i, uint32_t area)
 {
     return area + WORDS + (qp * limits.wr_cnt + i) * limits.max_len;

@@ -8,7 +8,8 @@
  */
 #define ORDER_NEAR 64u
 
-/* Maximum number of messages between the MSNs of two responses, to limit the time. */
+/* Largest difference between the MSNs of two responses that are compared. It bounds the time of the
+ * search. */
 #define MESSAGES_NEAR 64
 
 bool order_shows_captured(const struct inferred_setup *s, uint32_t event)

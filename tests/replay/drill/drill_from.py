@@ -23,7 +23,8 @@ ROLES = ("responder", "requester")
 # Groups of drills that are played and recorded. From each recording a drill is written again, once for each of these
 # roles of the device.
 GROUPS = {"xrc": ROLES, "unreliable": ROLES, "cm": ("responder",), "rc-req": ("requester",)}
-# Captures of --record from which no drill can be written, with a part of the reason.
+# Captures that `rocedrill drill --record` wrote and from which `rocedrill drill --from` can write no drill, with words of
+# its error.
 REFUSED = {
     "cm-244-sidr-without-service-requester": "only the service IDs of TCP ports",
     "cm-233-hostile-disconnects-requester": "not allowed in this QP state",

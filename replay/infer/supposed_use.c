@@ -93,7 +93,7 @@ static struct use_request *put_request(struct supposed_use *use, unsigned side, 
             return NULL;
         e = &use->request[use->psns.cnt - 1];
     }
-    *e = (struct use_request){.pkt = idx, .last = idx};
+    *e = (struct use_request){.pkt = idx, .last = idx, .copies = 1};
     return e;
 }
 
@@ -316,6 +316,7 @@ static int add_request(struct supposed_use *use, uint32_t idx, unsigned which)
     side->repeats |= e != NULL;
     if (e) {
         e->last = idx;
+        e->copies++;
         e->before = e->answer;
         return (int)(cost + compare_requests(use, idx, which, e) +
                      (side->answered && roce_psn_diff(psn, side->high_psn) <= 0 ? USE_LATE : 0));
@@ -361,17 +362,20 @@ static const struct use_request *answered_request(const struct supposed_use *use
 }
 
 /* Returns whether response `p` certainly answers a copy of its request that was captured after the
- * response with the highest MSN. The earlier copies were already answered, so long before that
- * neither the network nor the capture made `p` as a copy of that response. */
+ * response with the highest MSN. Between the two, no packet of the use was captured for a time in
+ * which delayed responses would arrive. The earlier copies were already answered, so long before
+ * that neither the network nor the capture made `p` as a copy of that response. */
 static bool answers_later_copy(const struct supposed_use *use, unsigned which,
                                const struct trace_packet *p, const struct use_request *e)
 {
     const struct use_side *side = &use->side[which];
+    const struct use_request *asked = answered_request(use, which, roce_psn_of(p->psn), e);
+    enum roce_kind kind = roce_opcode(p->opcode)->kind;
 
-    e = answered_request(use, which, roce_psn_of(p->psn), e);
-    return e && e->before && e->last > side->high_pkt &&
-           roce_opcode(use->trace->pkt[e->before].opcode)->kind == roce_opcode(p->opcode)->kind &&
-           p->time - use->trace->pkt[e->before].time >= COPY_NS;
+    return asked && asked->before && use->quiet > side->high_pkt && asked->last >= use->quiet &&
+           (kind == ROCE_KIND_ACK || asked->answers + (e != NULL) >= asked->copies) &&
+           roce_opcode(use->trace->pkt[asked->before].opcode)->kind == kind &&
+           p->time - use->trace->pkt[asked->before].time >= COPY_NS;
 }
 
 /* Returns whether an Atomic ACK has another original value than an earlier one to request `e`. A
@@ -466,15 +470,21 @@ static int add_response(struct supposed_use *use, uint32_t idx, unsigned which)
             side->high_psn = psn;
         side->answered = true;
     }
-    if (e)
+    if (e) {
+        e->answers += e->answer == 0 || !trace_is_copy(&use->trace->pkt[e->answer], p);
         e->answer = idx;
+    }
     return roce_psn_diff(psn, side->base) < -1 ? USE_LATE : 0;
 }
 
 int supposed_use_add(struct supposed_use *use, uint32_t idx, unsigned side)
 {
-    const struct roce_opcode *op = roce_opcode(use->trace->pkt[idx].opcode);
+    const struct trace_packet *p = &use->trace->pkt[idx];
+    const struct roce_opcode *op = roce_opcode(p->opcode);
 
+    if (p->time - use->time >= COPY_NS)
+        use->quiet = idx;
+    use->time = p->time;
     return roce_opcode_is_response(op)  ? add_response(use, idx, !side)
            : roce_opcode_is_request(op) ? add_request(use, idx, side)
                                         : 0;

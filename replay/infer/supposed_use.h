@@ -54,6 +54,8 @@ struct use_request {
                        * shifts PSNs; 0: none */
     uint32_t before;  /* index into trace.pkt of the latest response before that copy; 0: none */
     uint32_t answer;  /* index into trace.pkt of the latest response with this PSN; 0: none */
+    uint32_t copies;  /* number of copies captured */
+    uint32_t answers; /* number of responses with this PSN, without copies by the network */
     uint32_t ended;   /* minimum number of messages that ended up to this request; 0: unknown */
 };
 
@@ -69,6 +71,9 @@ struct supposed_use {
     const struct trace *trace;
     bool from_start; /* the use begins with the first packet that was added. Otherwise earlier
                       * packets may be missing in the capture */
+    uint64_t time;   /* capture time of the latest packet, ns */
+    uint32_t quiet;  /* index into trace.pkt of the latest packet before which no packet of the use
+                      * was captured for some time */
     struct use_side side[2];
     struct use_run run[2]; /* for each side: the requests whose PSNs follow that of the first */
     struct keymap psns;    /* all other requests; keys: {side, PSN} */

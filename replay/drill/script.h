@@ -292,7 +292,7 @@ struct script_time {
 struct script_event {
     enum script_event_kind kind;
     unsigned line;
-    unsigned column; /* column in the line at which the event begins, after its time */
+    unsigned column; /* column of the first character behind the time of the event */
     struct script_time time;
     bool optional;               /* the DUT may omit the packet: its mark is >? */
     bool inconclusive;           /* if the DUT takes this alternative, the drill ends with the

@@ -16,8 +16,8 @@
 #define READ_FREE  (UINT64_C(4) << 20)
 #define READ_RATIO 16
 
-/* Number of requests at the start of the capture that are examined as the first new request,
- * because the capture may begin with retransmissions. */
+/* Maximum number of requests among which the first new one is searched, because the capture may
+ * begin with retransmissions. */
 #define FIRST_TRIES 256
 
 /* Maximum number of PSNs between a lost first request and the first captured request. */

@@ -275,8 +275,8 @@ int uc_listen(struct uc_id *id, uint32_t backlog);
  * addresses. */
 #define UC_SERVICE_NAME 64
 void uc_service_name(char name[UC_SERVICE_NAME], unsigned space, uint16_t port, const uint8_t *gid);
-void uc_ids_forked(void); /* Called in a child of fork(): releases the names that the parent
-                           * claimed, and forgets its ids. */
+void uc_ids_forked(void); /* Called in a child of fork(): closes the parent's claims on names in
+                           * the registry, and forgets the parent's ids. */
 /* Resolves the address or the route of an id (id->job), in the worker thread. Unlocks uc_lock
  * meanwhile. If the neighbour does not respond, sets id->job_due, the time of the next attempt. */
 void uc_resolve(struct uc_id *id);

@@ -463,7 +463,7 @@ static void account(const char *iface, bool client, int fd, const struct conf *c
      * WAY_MMSG. This is an estimate, because both sides work at the same time. */
     own = 1e9 / live > ns[WAY_MMSG] ? 1e9 / live - ns[WAY_MMSG] : 0;
     printf(
-        "cost of a packet of %u bytes: the live port takes %.0f ns (%.0f MB/s) on the slower "
+        "cost of a packet of %u bytes: our live port takes %.0f ns (%.0f MB/s) on the slower "
         "side;\n"
         "     sending it to the other process without a device (%s): %.0f ns; the device adds %.0f "
         "ns\n",

@@ -137,8 +137,8 @@ static void go_backs_without_a_response_may_begin_with_different_psns(void)
 {
     static const struct {
         unsigned rounds;
-        unsigned nak_after, new_after; /* number of the go-back that a sequence NAK, or a new
-                                        * request, follows; 0: none */
+        unsigned nak_after, new_after; /* go-back after which a sequence NAK, or a new request, is
+                                        * sent: 1 is the first go-back, 0: not sent */
         uint64_t silence;
         enum roce_end end;
     } rows[] = {{6, 0, 0, 0, ROCE_END_UNANSWERED},

@@ -176,8 +176,9 @@ static void choose_key(struct scenario *s, const struct scn_link *l, unsigned si
         wr->remote_addr++;
 }
 
-/* Returns whether the end should wait because a window that choose_key() can misuse may soon be
- * bound. Returns false if the end of such a window is itself waiting for a window. */
+/* Returns whether the requester of the link should post no request yet, because another QP may soon
+ * bind a memory window whose R_Key choose_key() can misuse. Returns false if that QP's link itself
+ * waits for a memory window. */
 static bool waits_for_window(const struct scenario *s, const struct scn_link *l, unsigned side)
 {
     if (l->accident != SCN_WINDOW || side != 0 || l->hit || foreign_window(s, l, 1))

@@ -317,8 +317,8 @@ static uint64_t add_timeout_losses(struct strbuf *t, const struct slow_direction
         strbuf_addf(t, "%s%" PRIu64 "× the end of a message was missing: it was lost from ", *sep,
                     losses->unfinished);
         strbuf_add_addr(t, w->mine->addr);
-        strbuf_addf(t,
-                    " to the capture point, or the requester waited for an ACK within the message");
+        strbuf_addf(t, " to the capture point, or the requester first waited for an ACK of the "
+                       "earlier packets");
         *sep = "\n       ";
     }
     return losses->missing + losses->relost + losses->acked + losses->unanswered +

@@ -72,7 +72,8 @@ void device_cm_close(struct device_cm *c)
     memset(c, 0, sizeof(*c));
 }
 
-/* Returns the parameters that both a REQ and a REP contain, for the QP of the device's program. */
+/* Returns the parameters that both a REQ and a REP contain, for the QP of the
+ * program that uses the device. */
 static struct rnic_cm_param param_of(const struct script_options *o, uint32_t qpn, uint32_t psn)
 {
     return (struct rnic_cm_param){

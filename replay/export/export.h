@@ -8,10 +8,10 @@
  *      export_watches() returns, then export_end().
  *   3. export_close() closes the outputs and reports a failed write.
  *
- * events.c writes JSON lines while the capture is read. csv.c, perfetto.c and psn_graph.c need the
- * final number of each connection. So they keep their data in temporary files (spool.h,
- * perfetto.c), and write the outputs at the end of a capture. Memory does not grow with the length
- * of the capture.
+ * events.c writes JSON lines while the capture is read. csv.c, perfetto.c and psn_graph.c print the
+ * numbers of the report's connections, which are known only at the end of the capture. So they keep
+ * their data in temporary files (spool.h, perfetto.c), and write the outputs at the end of a
+ * capture. Memory does not grow with the length of the capture.
  *
  * Ownership: the paths must live until export_close(). Errors: functions that take a `struct error`
  * set it; a failed write is reported once, by export_close().

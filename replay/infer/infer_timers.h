@@ -24,8 +24,8 @@ struct inferred_timers {
     uint8_t timeout_min, timeout_max; /* smallest and largest timeout code that all waits allow; 0
                                        * without a wait */
     uint32_t waits;                   /* number of measured waits */
-    bool sure;        /* the code follows only from waits that directly followed another timeout,
-                       * whose start is certain */
+    bool sure;        /* timeout_min and timeout_max are from waits that directly followed another
+                       * timeout, because the start of only these waits is certain */
     uint32_t retries; /* largest number of consecutive retries that no RNR NAK caused: lower
                        * bound of the retry count */
     uint32_t beyond;  /* index into setup.event of the first retry beyond the largest retry count,

@@ -254,10 +254,11 @@ static void print_free(FILE *out, const struct inferred_setup *s, const struct r
 static void print_resumed(FILE *out, const struct inferred_setup *s)
 {
     if (s->recorded->after_gap)
-        fprintf(out,
-                "  resumes   after frame %u: a request that the responder executed was not "
-                "captured (PSN %u)\n",
-                s->recorded->gap_after_frame, s->recorded->gap_psn);
+        fprintf(
+            out,
+            "  resumes   after frame %u, behind a gap: the capture lacks the request with PSN %u, "
+            "which the responder executed\n",
+            s->recorded->gap_after_frame, s->recorded->gap_psn);
 }
 
 static void print_responder(FILE *out, const struct response_comparison *all, uint32_t idx,

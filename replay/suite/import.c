@@ -35,7 +35,10 @@ static int name_of(const char *path, struct import_result *added, struct error *
             len -= end;
     }
     if (len == 0 || len >= sizeof(added->name))
-        return error_set(error, "%s: --name is required: the file name is empty or too long", path);
+        return error_set(error,
+                         "%s: the file name is empty or too long for the name of a test: choose a "
+                         "name with --name",
+                         path);
     memcpy(added->name, last, len);
     added->name[len] = '\0';
     return 0;

@@ -211,8 +211,9 @@ bool uc_port_own_gid(struct uc_port *port, uint8_t gid[16]);
 bool uc_port_service_held(const struct uc_port *port, unsigned space, uint16_t number,
                           const uint8_t *gid);
 
-/* Returns whether a process has claimed a name in the registry and can receive packets of the
- * device. Reports a process that cannot, once for each name. */
+/* Returns whether a process has claimed `name` in the registry (port/shared/registry.h), for
+ * example a CM port, and can receive packets of the device. If that process can receive none,
+ * prints a warning, once for each name. */
 bool uc_port_is_claimed(struct uc_port *port, const char *name);
 
 /* Functions for the worker thread. uc_port_send() must be called without uc_lock. */

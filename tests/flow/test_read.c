@@ -354,7 +354,7 @@ static void captured_response_that_is_lost_is_an_implied_nak(void)
 }
 
 /* The Atomic ACK of the first of two atomics is captured after that of the second one. The
- * requester drops it and repeats the request. The response was not lost behind the capture point.
+ * requester drops the late ACK and repeats its request. No ACK was lost behind the capture point.
  */
 static void late_atomic_ack_is_not_lost(void)
 {

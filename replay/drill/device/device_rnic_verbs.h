@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Device RNIC verbs: the verbs of a drill as calls of the software RNIC. device_rnic.c calls them.
- */
+/* Device RNIC verbs: functions that execute each verb of a drill (a test script) by calls of the
+ * software RNIC. device_rnic.c calls them. */
 #ifndef REPLAY_DRILL_DEVICE_DEVICE_RNIC_VERBS_H
 #define REPLAY_DRILL_DEVICE_DEVICE_RNIC_VERBS_H
 

@@ -105,7 +105,8 @@ static const struct {
     [SCRIPT_VERB_LOCAL_INV] = {"local_inv", "local_inv", SCRIPT_OPT_CNT, SCRIPT_OPT_CNT, 0},
 };
 
-/* Sets the destination of a request to the address of the drill's own end. */
+/* Sets the destination GID in a JSON request to the agent: the address of the host that runs the
+ * drill. */
 static void set_own_gid(const struct live_agent *agent, json_t *request)
 {
     char dgid[INET6_ADDRSTRLEN];

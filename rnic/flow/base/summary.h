@@ -260,8 +260,9 @@ struct roce_endpoint_summary {
     uint64_t unseen_packets; /* number of packets in unseen_acked; a READ request with captured
                               * responses counts once */
     uint64_t out_of_order, copies, duplicates;
-    uint64_t accepted_early; /* number of requests of the endpoint that were captured before one
-                              * with an earlier PSN, transmitted once, and acknowledged */
+    uint64_t accepted_early; /* number of requests of the endpoint that were transmitted once and
+                              * acknowledged, although they were captured before a request with an
+                              * earlier PSN */
     uint64_t accepted_reads; /* number of READs of the peer that it did not retransmit, although
                               * their responses were captured out of order */
     uint64_t psn_naks, rnr_naks, fatal_naks; /* NAKs that the endpoint sent */

@@ -7,6 +7,8 @@
  * alone does not explain it. The requester is a busy software RNIC, or did not receive the NAK. */
 #define SLOW_REACTION_NS UINT64_C(1000000)
 
+#define CHECK_FOR_DROPS "check for drops (full queues, a priority without PFC, a bad link) "
+
 /* The text does not mention the losses on one side of the capture point if they are fewer than
  * 1/FEW of the losses on the other side. They may be only apparent: one NAK may stand for several
  * losses, and responses to a READ may be captured while the requester restarts the READ. */
@@ -49,11 +51,24 @@ static void say_damaged(struct strbuf *t, const struct slow_direction *w)
                 w->mine->bad_icrc);
 }
 
+/* Appends a part of the path, which ends at the addresses `a` and `b`. NULL: the capture point. */
+static void add_path(struct strbuf *t, const char *from, const uint8_t *a, const char *to,
+                     const uint8_t *b)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        const uint8_t *addr = i ? b : a;
+
+        strbuf_addf(t, "%s", i ? to : from);
+        if (addr)
+            strbuf_add_addr(t, addr);
+        else
+            strbuf_addf(t, "the capture point");
+    }
+}
+
 static void look_damaged(struct strbuf *t, const struct slow_direction *w)
 {
-    strbuf_addf(t, "check links and devices from ");
-    strbuf_add_addr(t, w->mine->addr);
-    strbuf_addf(t, " to the capture point");
+    add_path(t, "check links and devices from ", w->mine->addr, " to ", NULL);
 }
 
 const struct slow_cause slow_damaged = {slow_is_damaged, say_damaged,     look_damaged,
@@ -88,25 +103,17 @@ static void look_lost(struct strbuf *t, const struct slow_direction *w)
     const uint64_t before = w->gone + w->mine->missing_repeats,
                    behind = w->naks > before ? w->naks - before : 0;
 
-    strbuf_addf(t, "check for drops (full queues, a priority without PFC, a bad link) ");
-    if (slow_lost_behind(w)) {
-        strbuf_addf(t, "or reordering from the capture point to ");
-        strbuf_add_addr(t, w->its->addr);
-    } else if (before == 0) {
-        strbuf_addf(t, "from ");
-        strbuf_add_addr(t, w->mine->addr);
-        strbuf_addf(t, " to ");
-        strbuf_add_addr(t, w->its->addr);
-    } else if (behind * FEW > before && before * FEW > behind) {
+    strbuf_addf(t, CHECK_FOR_DROPS);
+    if (slow_lost_behind(w))
+        add_path(t, "or reordering from ", NULL, " to ", w->its->addr);
+    else if (before == 0)
+        add_path(t, "from ", w->mine->addr, " to ", w->its->addr);
+    else if (behind * FEW > before && before * FEW > behind)
         strbuf_addf(t, "on both sides of the capture point");
-    } else if (before > behind) {
-        strbuf_addf(t, "from ");
-        strbuf_add_addr(t, w->mine->addr);
-        strbuf_addf(t, " to the capture point");
-    } else {
-        strbuf_addf(t, "from the capture point to ");
-        strbuf_add_addr(t, w->its->addr);
-    }
+    else if (before > behind)
+        add_path(t, "from ", w->mine->addr, " to ", NULL);
+    else
+        add_path(t, "from ", NULL, " to ", w->its->addr);
     if (!w->mine->may_be_rxe &&
         w->mine->retx[ROCE_CAUSE_SEQ_NAK].waited_ns >= w->naks * SLOW_REACTION_NS) {
         strbuf_addf(t, "\n       ");
@@ -195,16 +202,12 @@ static void add_missing_response(struct strbuf *t, const struct slow_direction *
     else
         strbuf_addf(t, "the capture contains %" PRIu64 " of these responses; ", r->captured);
     strbuf_addf(t, "check for drops ");
-    if (r->missing * FEW <= r->captured) {
-        strbuf_addf(t, "from the capture point to ");
-        strbuf_add_addr(t, w->mine->addr);
-    } else if (r->captured * FEW <= r->missing) {
-        strbuf_addf(t, "from ");
-        strbuf_add_addr(t, w->its->addr);
-        strbuf_addf(t, " to the capture point");
-    } else {
+    if (r->missing * FEW <= r->captured)
+        add_path(t, "from ", NULL, " to ", w->mine->addr);
+    else if (r->captured * FEW <= r->missing)
+        add_path(t, "from ", w->its->addr, " to ", NULL);
+    else
         strbuf_addf(t, "on both sides of the capture point");
-    }
 }
 
 static void look_answer_lost(struct strbuf *t, const struct slow_direction *w)
@@ -224,13 +227,8 @@ static void look_answer_lost(struct strbuf *t, const struct slow_direction *w)
                     r->late);
         return;
     }
-    strbuf_addf(t, "check for drops from ");
-    strbuf_add_addr(t, w->its->addr);
-    strbuf_addf(t, " to ");
-    if (w->its->response_gaps)
-        strbuf_addf(t, "the capture point");
-    else
-        strbuf_add_addr(t, w->mine->addr);
+    add_path(t, "check for drops from ", w->its->addr, " to ",
+             w->its->response_gaps ? NULL : w->mine->addr);
 }
 
 const struct slow_cause slow_answer_lost = {
@@ -338,23 +336,14 @@ static const char *add_timeout_place(struct strbuf *t, const struct slow_directi
 
     if (!places || slow_is_overtaken(w))
         return "";
-    strbuf_addf(t, "check for drops (full queues, a priority without PFC, a bad link) ");
-    if (places == BEFORE_CAPTURE) {
-        strbuf_addf(t, "from ");
-        strbuf_add_addr(t, w->mine->addr);
-        strbuf_addf(t, " to the capture point");
-    } else if (places == BACK_FROM_CAPTURE) {
-        strbuf_addf(t, "from the capture point to ");
-        strbuf_add_addr(t, w->mine->addr);
-    } else {
-        strbuf_addf(t, "between ");
-        if (places == BEHIND_CAPTURE)
-            strbuf_addf(t, "the capture point");
-        else
-            strbuf_add_addr(t, w->mine->addr);
-        strbuf_addf(t, " and ");
-        strbuf_add_addr(t, w->its->addr);
-    }
+    strbuf_addf(t, CHECK_FOR_DROPS);
+    if (places == BEFORE_CAPTURE)
+        add_path(t, "from ", w->mine->addr, " to ", NULL);
+    else if (places == BACK_FROM_CAPTURE)
+        add_path(t, "from ", NULL, " to ", w->mine->addr);
+    else
+        add_path(t, "between ", places == BEHIND_CAPTURE ? NULL : w->mine->addr, " and ",
+                 w->its->addr);
     return "\n       ";
 }
 

@@ -5,6 +5,13 @@
 
 #define MAC_CONTROL 0x8808u /* EtherType of MAC Control frames (PAUSE, PFC) */
 
+int captured_frame_parse(struct roce_pkt *pkt, const struct captured_frame *frame)
+{
+    return roce_pkt_parse_fast(pkt, frame->link, frame->data, frame->cap_len, frame->wire_len)
+               ? 0
+               : roce_tunnel_parse(pkt, frame->link, frame->data, frame->cap_len, frame->wire_len);
+}
+
 void parsed_frame_set(struct parsed_frame *item, const struct captured_frame *frame,
                       const struct roce_hash_secret *secret)
 {
@@ -12,10 +19,7 @@ void parsed_frame_set(struct parsed_frame *item, const struct captured_frame *fr
 
     item->time = frame->time;
     item->number = frame->number;
-    item->parsed =
-        roce_pkt_parse_fast(pkt, frame->link, frame->data, frame->cap_len, frame->wire_len)
-            ? 0
-            : roce_tunnel_parse(pkt, frame->link, frame->data, frame->cap_len, frame->wire_len);
+    item->parsed = captured_frame_parse(pkt, frame);
     if (item->parsed == 0)
         roce_digest_packet(&item->digest, pkt, secret);
 }

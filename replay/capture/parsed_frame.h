@@ -52,6 +52,10 @@ struct frame_batch {
     const struct frame_counts *counts; /* with parallel_reader: counts of this batch */
 };
 
+/* Parses a frame of a capture. *pkt must be all zero or have the result of an earlier call. Returns
+ * the result of roce_tunnel_parse(). */
+int captured_frame_parse(struct roce_pkt *pkt, const struct captured_frame *frame);
+
 /* Parses a frame, and sets all members of `item` except `icrc`, `bytes` and `look`. */
 void parsed_frame_set(struct parsed_frame *item, const struct captured_frame *frame,
                       const struct roce_hash_secret *secret);

@@ -33,12 +33,9 @@ static uint32_t only_flow(const struct trace *trace, uint32_t hosts)
 static bool may_answer(const struct trace_packet *p, const struct trace_packet *q)
 {
     const struct roce_opcode *asked = roce_opcode(q->opcode);
-    enum roce_kind kind = roce_opcode(p->opcode)->kind;
 
     return !q->dropped && roce_opcode_is_request(asked) && q->frame < p->frame &&
-           q->psn == p->psn &&
-           (kind != ROCE_KIND_READ_RESP || trace_draws_read_response(asked->kind)) &&
-           (kind != ROCE_KIND_ATOMIC_ACK || roce_opcode_is_atomic(asked));
+           q->psn == p->psn && trace_draws(asked, roce_opcode(p->opcode)->kind);
 }
 
 uint32_t response_flow_only(const struct trace *trace, uint32_t req_flow)

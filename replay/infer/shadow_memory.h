@@ -112,8 +112,8 @@ struct shadow_memory {
     size_t lent_cnt;
     size_t lent_cap;
     uint64_t pages;
-    uint64_t
-        effort; /* search steps used so far to find orders of the writes that explain READ data */
+    uint64_t effort; /* search steps used so far to find orders of the writes that explain the data
+                      * of READs */
     /* Counts for the report. */
     uint64_t initial;     /* number of inferred bytes of the initial contents */
     uint64_t host_stores; /* number of bytes that the responder's program stored */

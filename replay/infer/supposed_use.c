@@ -31,9 +31,6 @@
 /* Time after which the network no longer reorders two packets, ns. */
 #define REORDER_NS UINT64_C(50000000)
 
-/* Time after which neither the network nor the capture copies a packet, ns. */
-#define COPY_NS UINT64_C(1000000)
-
 /* Maximum number of PSNs from a READ to the last response to it that is searched. */
 #define READ_PSNS 64
 
@@ -336,18 +333,6 @@ static int add_request(struct supposed_use *use, uint32_t idx, unsigned which)
     return (int)cost;
 }
 
-/* Returns whether the kind of a response does not fit request `e`. */
-static bool is_other_kind(const struct supposed_use *use, const struct roce_opcode *op,
-                          const struct use_request *e)
-{
-    enum roce_kind asked = roce_opcode(use->trace->pkt[e->pkt].opcode)->kind;
-
-    return op->kind == ROCE_KIND_READ_RESP ? !trace_draws_read_response(asked)
-           : op->kind == ROCE_KIND_ATOMIC_ACK
-               ? !roce_opcode_is_atomic(roce_opcode(use->trace->pkt[e->pkt].opcode))
-               : false;
-}
-
 /* Returns the request whose response has PSN `psn`: `e`, the request with this PSN, or else the
  * READ before it that draws several responses. Returns NULL if it was not captured. */
 static const struct use_request *answered_request(const struct supposed_use *use, unsigned side,
@@ -375,7 +360,7 @@ static bool answers_later_copy(const struct supposed_use *use, unsigned which,
     return asked && asked->before && use->quiet > side->high_pkt && asked->last >= use->quiet &&
            (kind == ROCE_KIND_ACK || asked->answers + (e != NULL) >= asked->copies) &&
            roce_opcode(use->trace->pkt[asked->before].opcode)->kind == kind &&
-           p->time - use->trace->pkt[asked->before].time >= COPY_NS;
+           p->time - use->trace->pkt[asked->before].time >= TRACE_COPY_NS;
 }
 
 /* Returns whether an Atomic ACK has another original value than an earlier one to request `e`. A
@@ -452,7 +437,7 @@ static int add_response(struct supposed_use *use, uint32_t idx, unsigned which)
     if (roce_psn_diff(psn, side->base) < -NEAR || roce_psn_diff(psn, side->reach) >= NEAR)
         return USE_ODD;
     e = find_request(use, which, psn);
-    if (e && is_other_kind(use, op, e))
+    if (e && !trace_draws(roce_opcode(use->trace->pkt[e->pkt].opcode), op->kind))
         return USE_ODD;
     if (has_other_original(use, p, e))
         return USE_ODD + (int)cost_of_msn(use, which, p, e);
@@ -482,7 +467,7 @@ int supposed_use_add(struct supposed_use *use, uint32_t idx, unsigned side)
     const struct trace_packet *p = &use->trace->pkt[idx];
     const struct roce_opcode *op = roce_opcode(p->opcode);
 
-    if (p->time - use->time >= COPY_NS)
+    if (p->time - use->time >= TRACE_COPY_NS)
         use->quiet = idx;
     use->time = p->time;
     return roce_opcode_is_response(op)  ? add_response(use, idx, !side)

@@ -4,13 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/error.h"
+#include "capture/parsed_frame.h"
 #include "wire/bytes.h"
 #include "wire/parse_headers.h"
 #include "wire/tunnel.h"
-
-/* Longest time, ns, between a packet and a copy that the network or the capture made. If the time
- * is longer, the sender sent the packet twice. */
-#define COPY_NS UINT64_C(1000000)
 
 #define BLOCK_SIZE (1u << 20) /* size of a block of packet bytes */
 #define MAC_LEN    6
@@ -270,10 +267,7 @@ static int add_packet(struct trace *trace, const struct captured_frame *frame, s
     struct trace_packet *p;
     struct trace_flow *flow;
     uint32_t flow_idx;
-    int rc =
-        roce_pkt_parse_fast(pkt, frame->link, frame->data, frame->cap_len, frame->wire_len)
-            ? 0
-            : roce_tunnel_parse(pkt, frame->link, frame->data, frame->cap_len, frame->wire_len);
+    int rc = captured_frame_parse(pkt, frame);
 
     if (rc != 0) {
         trace->malformed += rc != ROCE_ERR_NOT_ROCE;
@@ -582,7 +576,7 @@ void trace_free(struct trace *trace)
 
 bool trace_is_copy(const struct trace_packet *a, const struct trace_packet *b)
 {
-    return b->time - a->time < COPY_NS && a->psn == b->psn && a->opcode == b->opcode &&
+    return b->time - a->time < TRACE_COPY_NS && a->psn == b->psn && a->opcode == b->opcode &&
            a->cap_len == b->cap_len && a->payload_len == b->payload_len &&
            a->payload_off == b->payload_off &&
            memcmp(trace_payload(a), trace_payload(b), a->cap_len - a->payload_off) == 0;

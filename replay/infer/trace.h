@@ -12,6 +12,10 @@
 #include "capture/capture_reader.h"
 #include "util/keymap.h"
 
+/* Longest time, ns, between a packet and a copy that the network or the capture made. If the time
+ * is longer, the sender sent the packet twice. */
+#define TRACE_COPY_NS UINT64_C(1000000)
+
 /* Limits of the RoCE packets and flows of one capture. A replay keeps them in memory, and up to 3
  * KB for the connection of each flow. trace_read() refuses a capture with more. The limits also
  * bound the memory that a hostile file can make us allocate. A file longer than TRACE_BYTES_MAX is
@@ -198,6 +202,15 @@ static inline bool trace_acknowledged(enum roce_svc svc)
 static inline bool trace_draws_read_response(enum roce_kind kind)
 {
     return kind == ROCE_KIND_READ || kind == ROCE_KIND_FLUSH || kind == ROCE_KIND_ATOMIC_WRITE;
+}
+
+/* Returns whether a request with opcode `asked` draws responses of this kind. Every request may be
+ * answered by an acknowledge packet. */
+static inline bool trace_draws(const struct roce_opcode *asked, enum roce_kind response)
+{
+    return response == ROCE_KIND_READ_RESP    ? trace_draws_read_response(asked->kind)
+           : response == ROCE_KIND_ATOMIC_ACK ? roce_opcode_is_atomic(asked)
+                                              : true;
 }
 
 static inline bool trace_is_response(const struct trace_packet *packet)

@@ -112,16 +112,6 @@ static uint16_t udp_source(const struct trace_packet *p)
     return pkt.udp.sport;
 }
 
-/* Returns whether a response of this kind may answer request `e`. */
-static bool may_answer(const struct inferred_setup *s, const struct request_pkt *e,
-                       enum roce_kind kind)
-{
-    const struct roce_opcode *op = event_opcode(s, e->event);
-
-    return kind == ROCE_KIND_ACK || (kind == ROCE_KIND_ATOMIC_ACK && roce_opcode_is_atomic(op)) ||
-           (kind == ROCE_KIND_READ_RESP && trace_draws_read_response(op->kind));
-}
-
 /* Returns whether the responder of `event` sent packet `idx` directly before or after it, and
  * the two have the same source port and nearly the same PSN and MSN. */
 static bool is_neighbour(const struct inferred_setup *s, uint32_t event, uint32_t idx)
@@ -153,7 +143,8 @@ static bool continues_responses(const struct rc_direction *dir, const struct tra
     uint32_t low = 0, high = (uint32_t)s->event_cnt;
 
     if (trace->flow[p->flow].cnt > 1 || !trace->flow[s->recorded->resp_flow].host_numbered || !e ||
-        s->event[e->event].pkt > idx || !may_answer(s, e, roce_opcode(p->opcode)->kind))
+        s->event[e->event].pkt > idx ||
+        !trace_draws(event_opcode(s, e->event), roce_opcode(p->opcode)->kind))
         return false;
     while (low < high) {
         uint32_t mid = low + (high - low) / 2;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Kinds of packets to which a row of the table applies, as bits. */
+/* Bits for the kinds of packets to which a row of the table below applies. */
 enum {
     ACKS = 1 << 0,
     READS = 1 << 1,
@@ -73,8 +73,8 @@ const char *diff_rule(const struct trace *trace, const struct diff *d)
     return NULL;
 }
 
-/* Kinds of datagram streams to which a row applies, as bits: the transport service and the role
- * of our RNIC. */
+/* Bits for the kinds of datagram streams to which a row of the table below applies: the transport
+ * service and the role of our RNIC. */
 enum {
     UC_IN = 1 << 0,
     UC_OUT = 1 << 1,

@@ -15,7 +15,8 @@ void field_diffs_copy(struct field_diffs *to, const struct field_diffs *from)
     to->payload_off = from->payload_off;
 }
 
-/* Adds a difference without values, which the caller then sets. Returns NULL if *d is full. */
+/* Appends an entry for field `field` to the list of differences. The caller sets its two values.
+ * Returns NULL if *d is full. */
 static struct field_diff *append_diff(struct field_diffs *d, const char *field,
                                       enum field_form form)
 {
@@ -140,10 +141,10 @@ static void compare_payload(struct field_diffs *d, const struct trace_packet *p,
                        (uint64_t)off << 8 | ours->payload[off]);
 }
 
-/* Returns whether R103 allows the MSN of a recorded READ response First, and whether it fits the
- * other recorded responses. `replayed` is the MSN of our RNIC, which counts the READ before it
- * responds. `style` (inferred_setup.read_first_msn) is the usual difference of the two MSNs: 0 or
- * -1; 1 if both occur. */
+/* Returns whether the MSN of a recorded READ response First is valid. R103 allows the responder to
+ * count the READ before or after it sends this packet. `replayed` is the MSN of our RNIC, which
+ * counts the READ before. `style` (inferred_setup.read_first_msn) shows what the recorded responder
+ * usually does. 0: it counts before. -1: it counts after. 1: it does both. */
 static bool read_first_msn_fits(int8_t style, uint32_t recorded, uint32_t replayed)
 {
     int32_t off = roce_psn_diff(roce_psn_of(recorded), roce_psn_of(replayed));

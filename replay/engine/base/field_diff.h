@@ -36,8 +36,8 @@ struct field_diffs {
     uint32_t payload_off; /* offset of the first differing payload byte */
 };
 
-/* Removes all differences. Leaves `at` unset: *d has 2.5 KB, and nearly all comparisons find no
- * difference. */
+/* Removes all differences. Resets only the counter: a comparison seldom finds a difference, and
+ * clearing all 2.5 KB of *d would slow every comparison. */
 static inline void field_diffs_clear(struct field_diffs *d)
 {
     d->cnt = 0;

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Maximum number of earlier exchanges that are searched for the exchange of a message. A CM stops
- * retransmitting before 256 further exchanges begin. */
+/* Maximum number of earlier exchanges in which find_exchange() searches for the one to which a
+ * message belongs. A CM stops retransmitting before 256 further exchanges begin. */
 #define LOOK_BACK 256
 
 bool cm_exchange_message(const struct trace *trace, uint32_t idx, struct roce_cm_msg *out)
@@ -47,8 +47,8 @@ static enum cm_role sender_of(const struct cm_exchange *x, const struct trace_fl
 
     if (memcmp(x->addr[CM_ACTIVE], x->addr[CM_PASSIVE], 16) != 0)
         return memcmp(flow->src, x->addr[CM_ACTIVE], 16) == 0 ? CM_ACTIVE : CM_PASSIVE;
-    /* Both ends have the same address. Only the active end sends a REQ, RTU or SIDR REQ; the
-     * communication ids show the sender of most other messages. */
+    /* Both ends have the same IP address. Only the active end sends a REQ, RTU or SIDR REQ. For
+     * most other messages, the communication ids show the sender. */
     if (msg->kind == ROCE_CM_REQ || msg->kind == ROCE_CM_RTU || msg->kind == ROCE_CM_SIDR_REQ)
         return CM_ACTIVE;
     if (msg->kind == ROCE_CM_REP || msg->kind == ROCE_CM_SIDR_REP)

@@ -7,8 +7,8 @@
 
 #define TIME_BASE UINT64_C(1000000000) /* virtual time of the first packet, ns */
 
-/* When the recorded CM retransmits a message, our CM must retransmit it, too, after at most this
- * number of its timers has expired. */
+/* Maximum number of our CM's timers that the replay fires until our CM retransmits a message that
+ * the recorded CM retransmitted. */
 #define TIMERS_MAX 3u
 
 /* Maximum number of messages that our CM has sent and that no recorded message has matched yet. */
@@ -404,9 +404,9 @@ static int report_message(struct cm_replay_dev *dev, uint32_t pkt, const struct 
 
 /* ---- One message of our end ------------------------------------------------------------------ */
 
-/* Returns whether the peer sent a message that needs a reply of kind `kind` after our end last sent
- * such a reply. Our end then sends its reply again because the peer retransmitted. Otherwise a
- * timer of our end causes the retransmission. */
+/* Returns whether the peer repeated its request: since our end last sent a reply of kind `kind`,
+ * the peer sent another message that needs such a reply. Then this message makes our end repeat its
+ * reply. Otherwise, a timer of our end causes the retransmission. */
 static bool asked_again(const struct cm_replay_dev *dev, size_t at, enum roce_cm kind)
 {
     for (size_t i = dev->last[kind] + 1; i < at; i++)

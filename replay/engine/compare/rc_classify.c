@@ -12,13 +12,14 @@
 #include "engine/reasons/rc_reasons.h"
 #include "infer/request_table.h"
 
-/* Maximum number of inconclusive responses of one direction that are examined, to limit the time.
- * If a direction has more, all its differences are inconclusive. */
+/* Maximum number of inconclusive responses of one direction for each of which the comparison
+ * searches a reason. If a direction has more, all its differences are inconclusive. The limit
+ * bounds the time. */
 #define INCONCLUSIVE_MAX 4096u
 
-/* Returns the index in trace.pkt of the request that has the PSN of a response. Of several copies,
- * it is the latest one before the response, or else the first one. Returns EVENT_NONE if the
- * request was not captured. */
+/* Returns the index in trace.pkt of the request with the PSN of response `event`. If several copies
+ * were captured, returns the latest copy before the response, or else the first copy. Returns
+ * EVENT_NONE if the request was not captured. */
 static uint32_t request_of(const struct response_cmp *cmp, uint32_t event)
 {
     const struct inferred_setup *s = &cmp->dir->setup;
@@ -33,7 +34,7 @@ static uint32_t request_of(const struct response_cmp *cmp, uint32_t event)
     return e ? s->event[e->event].pkt : EVENT_NONE;
 }
 
-/* Returns whether `is` returns true for a direction to this responder. */
+/* Returns whether `is` returns true for at least one direction with the same responder host. */
 static bool host_has(const struct response_cmp *cmp,
                      bool (*is)(const struct response_cmp *, const struct rc_direction *))
 {
@@ -69,11 +70,11 @@ static bool counts_one_copy(const struct response_case *c)
     return copies == 1;
 }
 
-/* Returns whether all differences of the direction are inconclusive, and the reason applies to this
- * response. No reason applies if contradicts_msn() returns true. The reason "it is unknown which
- * copy of a request arrived" does not apply in three cases. First, only the opcode or the data
- * differs. Second, the response precedes the first retransmission. Third, only the MSN differs, and
- * one copy of the request was captured. */
+/* Returns whether the reason cmp->inconclusive, which applies to the whole direction, makes this
+ * response inconclusive. It does not if contradicts_msn() returns true. The reason "it is unknown
+ * which copy of a request arrived" also does not apply in three cases. First, only the opcode or
+ * the data differs. Second, the response precedes the first retransmission. Third, only the MSN
+ * differs, and one copy of the request was captured. */
 static bool is_doubted(const struct response_cmp *cmp, const struct response_case *c)
 {
     return cmp->inconclusive && !contradicts_msn(&cmp->dir->setup, c->event) &&
@@ -88,14 +89,15 @@ static bool has_gap(const struct response_cmp *cmp, const struct rc_direction *d
     return dir->stretch || dir->setup.skip || dir->setup.executed_unseen_cnt;
 }
 
-/* Returns whether another direction has a request that counts as lost because of a sequence NAK,
- * but that may have arrived after the NAK. */
+/* Returns whether another direction has a request that may have arrived late. A sequence NAK shows
+ * that the request had not arrived when the responder sent the NAK, but it may have arrived
+ * afterwards. */
 static bool is_other_late(const struct response_cmp *cmp, const struct rc_direction *dir)
 {
     return dir != cmp->dir && dir->setup.may_arrive_late;
 }
 
-/* Maximum number of requests that key_was_used() searches for one with the same R_Key. */
+/* Maximum number of requests among which key_was_used() searches for one with the same R_Key. */
 #define KEY_USES_MAX 4096u
 
 /* Returns whether the responder executed a request with the R_Key of request `e`, on any connection
@@ -140,7 +142,7 @@ static bool refuses_for_own_reason(const struct response_cmp *cmp, uint32_t even
            (event_opcode(s, e->event)->kind == ROCE_KIND_SEND || key_was_used(cmp, e));
 }
 
-/* Returns the latest duplicate request before the event, or NULL. A request also becomes a
+/* Returns the latest duplicate request before the current packet, or NULL. A request also becomes a
  * duplicate if the network delays it until its retransmission has reached the responder. */
 static const struct pkt_event *latest_duplicate(const struct response_cmp *cmp)
 {
@@ -153,9 +155,9 @@ static const struct pkt_event *latest_duplicate(const struct response_cmp *cmp)
                : NULL;
 }
 
-/* Returns whether the differences of a response may result from the arrival of requests in another
- * order. The order does not change the data of a response, so our RNIC must have sent the same data
- * with this PSN. */
+/* Returns whether the response may differ because the requests arrived in another order than they
+ * were captured. The order of arrival does not change the data of a response. So our RNIC must have
+ * sent the same data with this PSN. */
 static bool depends_on_arrivals(const struct response_cmp *cmp, uint32_t event,
                                 const struct field_diffs *d)
 {
@@ -172,8 +174,8 @@ static bool depends_on_arrivals(const struct response_cmp *cmp, uint32_t event,
         if (k == sizeof(fields) / sizeof(fields[0]))
             return false;
     }
-    /* A sequence NAK for the request that our RNIC expects does not depend on arrivals: the
-     * captured order causes it. */
+    /* If a sequence NAK has the PSN that our RNIC expects, the order of arrival does not explain
+     * it: our RNIC also received a later PSN first. */
     return !event_is_fatal_nak(s, event) &&
            !(event_is_nak_code(s, event, ROCE_NAK_PSN_SEQ) &&
              s->event[event].rel == response_cmp_epsn(cmp)) &&
@@ -202,8 +204,9 @@ static const char *find_doubt(const struct response_cmp *cmp, const struct respo
                                                                           : why;
 }
 
-/* Reports a recorded response that differs. Adds one difference for each differing field and
- * marks the frame. Returns 0, 1 if the difference is allowed, or -1 if out of memory. */
+/* Reports a recorded response that differs. Adds one difference for each differing field and marks
+ * the frame. Returns 0 if it reported the response, 1 if the difference is allowed, or -1 if out of
+ * memory. */
 static int report_response_diff(struct response_cmp *cmp, uint32_t event,
                                 const struct tx_response *ours, const struct field_diffs *d,
                                 const char *reason)

@@ -16,12 +16,10 @@ void diff_no_response(const struct response_cmp *cmp, uint32_t event, struct fie
  */
 void name_writer(const struct response_cmp *cmp, uint32_t event, uint32_t off, char *buf,
                  size_t cap);
-/*
- * Stores the result for the recorded response that is event `event`. If *d is empty, the response
- * matches. Otherwise *d has the differences from `ours`, the most similar response of our RNIC, or
- * NULL if no response is similar. `reason` explains the difference in one sentence. Returns 0, or
- * -1 if out of memory.
- */
+/* Stores the result of comparing the recorded response with index `event` in setup.event. If *d is
+ * empty, the response matches. Otherwise *d has its differences from `ours`, the most similar
+ * response of our RNIC, or NULL if no response is similar. `reason` explains the difference in one
+ * sentence. Returns 0, or -1 if out of memory. */
 int classify_diff(struct response_cmp *cmp, uint32_t event, struct tx_response *ours,
                   struct field_diffs *d, const char *reason);
 

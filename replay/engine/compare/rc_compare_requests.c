@@ -15,8 +15,8 @@
 struct request_by_psn {
     int64_t rel;
     uint32_t idx;
-    uint32_t used; /* in the first entry of a PSN: number of its entries whose requests are known
-                    * to be matched, which are the first ones */
+    uint32_t used; /* in the first entry of a PSN: number of this PSN's first entries whose
+                    * requests are matched; find_tx() skips them */
 };
 
 /* State of one direction while its requests are compared. All PSNs are relative. */
@@ -28,11 +28,11 @@ struct request_cmp {
     uint32_t idx;
     struct request_by_psn *by_psn;
     struct expected_wc expect;
-    size_t missing;     /* number of missing responses (rc_missing_responses.h) that were already
-                         * passed to `expect` */
+    size_t missing;     /* number of missing responses (rc_missing_responses.h) already passed to
+                         * `expect` */
     size_t completions; /* number of completions of our RNIC up to the current event */
-    uint32_t go_back;   /* index into setup.event of the packet at which the recorded requester last
-                         * went back to an earlier PSN, or EVENT_NONE */
+    uint32_t go_back;   /* index into setup.event of the latest packet at which the recorded
+                         * requester went back to an earlier PSN, or EVENT_NONE */
     size_t looked;      /* number of our requests already examined to set `went_back` */
     int64_t next;       /* PSN after the latest examined request of our RNIC */
     int64_t went_back;  /* PSN to which our RNIC went back since event `go_back`, or INT64_MIN */
@@ -115,7 +115,7 @@ static bool sort_tx(struct request_cmp *cmp)
     return cmp->by_psn != NULL;
 }
 
-/* Returns the index in by_psn of our first request whose PSN is at least `rel`. */
+/* Returns the index in by_psn of the first request of our RNIC whose PSN is at least `rel`. */
 static size_t first_at(const struct request_cmp *cmp, int64_t rel)
 {
     size_t low = 0, high = cmp->run->tx_cnt;
@@ -131,8 +131,8 @@ static size_t first_at(const struct request_cmp *cmp, int64_t rel)
     return low;
 }
 
-/* Returns our first unmatched request with this PSN. Returns NULL if there is none, or if our
- * RNIC sent it after event `limit`. */
+/* Returns the first request of our RNIC with PSN `rel` that no recorded request has matched.
+ * Returns NULL if there is none, or if our RNIC sent it after packet `limit` of the direction. */
 static struct tx_request *find_tx(const struct request_cmp *cmp, int64_t rel, uint32_t limit)
 {
     const struct requester_run *a = cmp->run;
@@ -148,7 +148,8 @@ static struct tx_request *find_tx(const struct request_cmp *cmp, int64_t rel, ui
     return NULL;
 }
 
-/* Returns a request of our RNIC with this PSN, matched or not, or NULL. */
+/* Returns a request of our RNIC with PSN `rel`, even if a recorded request has matched it, or NULL.
+ */
 static const struct tx_request *find_like(const struct request_cmp *cmp, int64_t rel)
 {
     size_t i = first_at(cmp, rel);
@@ -157,8 +158,8 @@ static const struct tx_request *find_like(const struct request_cmp *cmp, int64_t
                                                              : NULL;
 }
 
-/* Compares the headers after the BTH. `program` is true if a program on another host posted our
- * request. The program may choose any address and R_Key for length 0 (R085). */
+/* Compares the headers after the BTH. If `program` is true, a program on another host posted our
+ * request. For length 0, this program may choose any address and R_Key (R085). */
 static void compare_headers(const struct trace_packet *p, const struct tx_request *ours,
                             bool program, struct field_diffs *d)
 {
@@ -376,8 +377,8 @@ static int compare_with(struct request_cmp *cmp, uint32_t event, const struct tx
 }
 
 /* Compares a recorded retransmission with the first recorded copy of the request. The two must be
- * identical (R153). Used for PSNs after the last replayed message, with which our RNIC sends no
- * request. */
+ * identical (R153). Used for PSNs after the last replayed message, because our RNIC sends no
+ * request with these PSNs. */
 static int compare_copies(struct request_cmp *cmp, uint32_t event)
 {
     const struct pkt_event *at = &cmp->setup->event[event];
@@ -537,7 +538,7 @@ static int compare_completions(struct request_cmp *cmp, uint32_t event)
             expected->over = true;
             expected->status = RNIC_WC_RNR_RETRY_EXC_ERR;
         }
-        /* The recorded requester also gave up, because no request was captured after this event. */
+        /* The recorded requester gave up, too: no request was captured after this response. */
         if (!expected->over && completion->wr == expected->done_cnt &&
             completion->status == RNIC_WC_RETRY_EXC_ERR && is_last_request(cmp->setup, event)) {
             expected->over = true;

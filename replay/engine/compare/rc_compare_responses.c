@@ -20,17 +20,19 @@
  * longer if the requester retransmits between the two. */
 #define TRAIN_NS 1000000u
 
-/* Number of the latest advances that are examined before a binary search. */
+/* Number of latest entries of dir->advance (advances of our ePSN) that progress_past() reads before
+ * its binary search. */
 #define LATEST 4u
 
-/* Maximum number of packets before and after an RNR NAK that are searched for another RNR NAK. */
+/* Number of packets before and after an RNR NAK in which keeps_rnr_timer() searches for another RNR
+ * NAK. */
 #define RNR_NEAR 1024u
 
 /* ---- Comparing one response, by kind --------------------------------------------------------- */
 
-/* Returns whether a recorded response may answer an earlier copy of the request, so that the
- * recorded responder has not answered the later copy yet. `late` is our response to the earlier
- * copy. */
+/* The recorded response `event` equals `late`, our response to an earlier copy of the request, but
+ * differs from our response to the latest copy. Returns whether it may be the delayed response to
+ * the earlier copy. */
 static bool may_be_late(const struct response_cmp *cmp, uint32_t event,
                         const struct tx_response *late)
 {
@@ -41,9 +43,10 @@ static bool may_be_late(const struct response_cmp *cmp, uint32_t event,
     if (cmp->latest == EVENT_NONE)
         return true;
     latest = event_time(s, cmp->latest);
-    /* `event` may be the response to the earlier copy if this copy does not precede the request of
-     * the previous response. In addition, `event` must directly follow the previous response in
-     * time, or its MSN must not be lower than all earlier MSNs. */
+    /* The earlier copy was captured after the request that the previous recorded response answers,
+     * or is that request. `event` may then be the response to the earlier copy under one of two
+     * conditions. It directly follows the previous response in time, or its MSN is not lower than
+     * all earlier MSNs. */
     if (late->event >= cmp->latest)
         return event_time(s, event) - cmp->prev_response_time <= TRAIN_NS ||
                (roce_opcode_has(roce_opcode(p->opcode), ROCE_HDR_AETH) &&
@@ -51,8 +54,8 @@ static bool may_be_late(const struct response_cmp *cmp, uint32_t event,
     return latest - asked <= TRAIN_NS; /* the network swapped responses to adjacent requests */
 }
 
-/* Returns whether `ours` answers a READ request with which the requester restarted a READ, and a
- * recorded response begins at the PSN of this restart. */
+/* Returns whether response `event` begins inside a READ, at a PSN at which the requester restarted
+ * the READ, and `ours` is our response to this restart. */
 static bool answers_restart_at(const struct response_cmp *cmp, uint32_t event,
                                const struct tx_response *ours)
 {
@@ -65,10 +68,10 @@ static bool answers_restart_at(const struct response_cmp *cmp, uint32_t event,
            s->event[ours->event].rel == rel;
 }
 
-/* `ours` is our response to a READ request that begins at this PSN. Returns whether the recorded
- * response instead continues the response to an earlier copy of the READ, whose start the capture
- * lacks. Two facts show this: another response of our RNIC equals the recorded one, and a later
- * recorded response equals `ours`. */
+/* `ours` is our response to a READ request that begins at the PSN of response `event`. Returns
+ * whether `event` instead continues the response to an earlier copy of the READ, and the capture
+ * lacks the start of this response. Two facts show this: another response of our RNIC equals
+ * `event`, and a later recorded response equals `ours`. */
 static bool continues_other(const struct response_cmp *cmp, uint32_t event,
                             const struct tx_response *ours)
 {
@@ -179,9 +182,10 @@ static int compare_exact(struct response_cmp *cmp, uint32_t event)
             cmp->res->read_msn += p->msn != ours->msn;
         return classify_diff(cmp, event, ours, &d, "");
     }
-    /* The capture has two copies of a response that our RNIC sent once. There are two causes: the
-     * network duplicated the response, or it duplicated the request after the capture point. In the
-     * second case, the MSN of the second response also counts the messages executed in between. */
+    /* The capture contains a response twice, but our RNIC sent it once. Either the network
+     * duplicated the response, or it duplicated the request after the capture point. In the second
+     * case, the MSN of the second response also counts the messages that the responder executed
+     * between the two. */
     used = rc_match_at(cmp, event, true, false, &other);
     if (used && used->matched && other.cnt == 1 && field_diff_find(&other, "aeth.msn") &&
         roce_opcode(p->opcode)->kind != ROCE_KIND_ACK && !rc_match_has_other_psn(cmp, event) &&
@@ -212,7 +216,7 @@ static int compare_exact(struct response_cmp *cmp, uint32_t event)
     return classify_diff(cmp, event, NULL, &d, "our RNIC does not send this response");
 }
 
-/* Returns the first event at which our RNIC expected a PSN beyond `rel`, or NULL. */
+/* Returns the first advance of our ePSN to a PSN higher than `rel`, or NULL. */
 static const struct epsn_advance *progress_past(const struct response_cmp *cmp, int64_t rel)
 {
     size_t low = 0, high = cmp->advances;
@@ -233,8 +237,8 @@ static const struct epsn_advance *progress_past(const struct response_cmp *cmp, 
     return low == cmp->advances ? NULL : &cmp->dir->advance[low];
 }
 
-/* Sets *msn to the MSN of our RNIC after it executed all requests up to `rel`. Returns false if our
- * RNIC never had executed exactly these requests. */
+/* Sets *msn to the MSN of our RNIC when it had executed all requests up to PSN `rel` and none after
+ * it. Returns false if `rel` is not the last PSN of an executed request. */
 static bool msn_at(const struct response_cmp *cmp, int64_t rel, uint32_t *msn)
 {
     const struct epsn_advance *p = progress_past(cmp, rel);
@@ -249,9 +253,9 @@ static bool msn_at(const struct response_cmp *cmp, int64_t rel, uint32_t *msn)
     return true;
 }
 
-/* Returns whether PSN `rel` belongs to a READ or an atomic. A responder answers these with data,
- * not with an ACK. An ACK has this PSN only if a SEND or WRITE was retransmitted after the READ or
- * atomic. */
+/* Returns whether a conformant responder cannot send an ACK with PSN `rel`, because the PSN belongs
+ * to a READ or an atomic. Such a request is answered with data. An ACK has this PSN only if a SEND
+ * or WRITE was retransmitted after the READ or atomic. */
 static bool answered_by_data(const struct response_cmp *cmp, int64_t rel)
 {
     const struct inferred_setup *s = &cmp->dir->setup;
@@ -305,7 +309,7 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
     }
     if (!exact && cmp->dir->response_cnt) {
         /* Our RNIC coalesced its ACKs differently and sent no ACK with this PSN. Compare the other
-         * fields with any response of our RNIC, because they are equal in all its responses. */
+         * header fields with our first response: they are equal in all responses of our RNIC. */
         struct tx_response like = cmp->dir->response[0];
 
         like.opcode =
@@ -340,8 +344,8 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
             field_diff_add_num(&d, "aeth.msn", FIELD_NUMBER, p->msn, msn);
         }
     }
-    /* Our RNIC must have acknowledged the request, unless no request has AckReq: without AckReq,
-     * our RNIC may delay the ACK (R099, R110). */
+    /* Our RNIC must have sent an ACK for the request. The exception is a connection without AckReq
+     * bits, where our RNIC may delay its ACKs (R099, R110). */
     if (d.cnt == 0 && cmp->acked < at->rel && cmp->ack_due > cmp->acked &&
         cmp->ack_due < response_cmp_epsn(cmp))
         field_diff_add(&d, "answer", "RC Acknowledge",
@@ -355,8 +359,8 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
 
 /* ---- Comparing one direction ----------------------------------------------------------------- */
 
-/* Updates cmp->responses_out and cmp->advances: counts the responses that our RNIC sent, and the
- * times that its ePSN advanced, up to event `event`. */
+/* Updates the state to packet `event`: counts the responses that our RNIC sent and the advances of
+ * its ePSN until then. */
 static void update_progress(struct response_cmp *cmp, uint32_t event)
 {
     const struct rc_direction *dir = cmp->dir;
@@ -448,16 +452,16 @@ static int compare_response(struct response_cmp *cmp, uint32_t event)
         return 0;
     }
     update_progress(cmp, event);
-    /* Our QP is in the error state, but the recorded QP is not. So this event and all later ones
+    /* Our QP entered the error state, but the recorded QP did not. So the responses from here on
      * cannot be compared. */
     if (cmp->dir->error_event != EVENT_NONE && cmp->dir->error_event < event &&
         cmp->res->diff_frames + cmp->res->known_frames > 0) {
         cmp->res->not_compared++;
         return 0;
     }
-    /* The response may answer a request that the capture lacks. Two conditions must hold: all
-     * captured requests are answered already, and the MSN counts the missing request. Otherwise the
-     * response answers a captured request and has a wrong PSN. */
+    /* The response may answer a request that the capture lacks. Two conditions must hold: the
+     * recorded responses already answered all captured requests, and the MSN counts one more
+     * message. Otherwise, the response answers a captured request and has a wrong PSN. */
     if (at->rel > cmp->high && cmp->recorded_acked >= cmp->ack_due &&
         answers_uncaptured_request(&cmp->dir->setup, event, cmp->high) &&
         !refuses_executed(&cmp->dir->setup, event)) {
@@ -565,9 +569,10 @@ static int find_impossible(const struct response_comparison *all, const struct r
                              impossible);
 }
 
-/* Compares one direction up to three times. The second comparison follows if the first one finds a
- * reason that makes all differences inconclusive. The third one follows if an execution explains
- * all responses (rc_execution.h). Returns 0, or -1 if out of memory. */
+/* Compares one direction, up to three times. If the first comparison finds a reason that makes all
+ * differences inconclusive, the second one applies this reason. The third one follows if a
+ * conformant responder can have sent all responses (rc_execution.h). Then a difference that another
+ * order of arrival explains is inconclusive. Returns 0, or -1 if out of memory. */
 static int compare_direction_again(struct response_comparison *all, struct session *session,
                                    uint32_t dir_idx)
 {

@@ -39,8 +39,8 @@
 #include "engine/reasons/rc_inconclusive.h"
 #include "infer/session.h"
 
-/* Maximum number of latest responses of our RNIC that are searched for the match of a recorded
- * response. */
+/* Number of latest responses of our RNIC among which rc_match.h searches for the one that matches a
+ * recorded response. */
 #define COMPARE_RECENT 64u
 
 struct response_result {

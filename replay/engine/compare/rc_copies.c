@@ -6,7 +6,8 @@
 #include "engine/reasons/rc_order.h"
 #include "infer/request_table.h"
 
-/* Maximum number of events before an ACK that are searched for copies of its request. */
+/* Number of packets before an ACK in which copies_allow_ack_msn() searches for copies of the
+ * acknowledged request. */
 #define COPIES_MAX 1024u
 
 bool copies_allow_ack_msn(const struct response_cmp *cmp, uint32_t event)
@@ -17,8 +18,8 @@ bool copies_allow_ack_msn(const struct response_cmp *cmp, uint32_t event)
     const struct request_pkt *acked = request_at(s, rel);
     unsigned duplicates = 0, acks = 0;
 
-    /* Without reordering, the search ends at the acknowledged request, because the ACK of a
-     * duplicate before that request has an earlier PSN. */
+    /* If the network does not reorder packets, the search ends at the acknowledged request. An ACK
+     * to a duplicate captured before that request has an earlier PSN. */
     for (uint32_t i = event; i-- > 0 && event - i <= COPIES_MAX &&
                              (cmp->all->reordered > 0 || !acked || i > acked->event);) {
         const struct request_pkt *e = request_at(s, s->event[i].rel);

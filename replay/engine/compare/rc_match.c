@@ -5,7 +5,7 @@
 #include "engine/reasons/rc_response_case.h"
 #include "wire/codes.h"
 
-/* Number of the latest responses that are examined before a binary search. */
+/* Number of latest responses that first_from() examines before its binary search. */
 #define LATEST 4u
 
 void rc_match_fields(const struct response_cmp *cmp, const struct trace_packet *p,
@@ -23,8 +23,8 @@ int rc_match_order(const void *a, const void *b)
     return (x->idx > y->idx) - (x->idx < y->idx);
 }
 
-/* Returns the index of the first entry of by_psn that is not below the pair (PSN `rel`, response
- * index `idx`). */
+/* Returns the index of the first entry of by_psn that sorts at or after PSN `rel` and response
+ * index `idx`. */
 static size_t first_from(const struct response_cmp *cmp, int64_t rel, size_t idx)
 {
     const struct response_by_psn key = {.rel = rel, .idx = (uint32_t)idx};
@@ -135,7 +135,8 @@ bool rc_match_has_other_psn(const struct response_cmp *cmp, uint32_t event)
         struct field_diffs d;
 
         if (a->matched || a->psn == p->psn || a->opcode != p->opcode || !same_class(p, a))
-            continue; /* skip a response that differs in more than the PSN, or has the same PSN */
+            continue; /* skip a matched response, a response with the same PSN, and a response of
+                       * another kind */
         rc_match_fields(cmp, p, a, &d);
         if (d.cnt == 1 && field_diff_find(&d, "bth.psn") && !rc_match_comes_later(cmp, event, a))
             return true;

@@ -63,12 +63,12 @@ static struct tx_response *find_like(const struct response_comparison *all,
         if (a->psn != p->psn || (a->matched && (!response || flow->cnt > 1)))
             continue;
         field_diff_compare(p, a, dir->setup.read_first_msn, d);
-        /* If our response is not matched with a recorded one, this packet may be its recorded form,
-         * and further fields may differ. If our response is already matched, all other fields must
-         * be equal, and the packet must be the only one to its QP. If there are other packets, the
-         * QP belongs to another connection that has the same PSNs by chance. A packet with the
-         * opcode of a request is a real request if it has AckReq, or if a response with its PSN was
-         * captured. */
+        /* If no recorded response matches our response, this packet may be that response with an
+         * altered field, and further fields may differ. If a recorded response matches our
+         * response, all other fields must be equal, and the packet must be the only one to its QP.
+         * Otherwise the QP belongs to another connection that has the same PSNs by chance. A packet
+         * with the opcode of a request is a real request if it has AckReq, or if a response with
+         * its PSN was captured. */
         if (field_diff_find(d, response ? "bth.dest_qp" : "bth.opcode") &&
             !(a->matched && d->cnt > 1) &&
             !(!response &&
@@ -80,8 +80,8 @@ static struct tx_response *find_like(const struct response_comparison *all,
     return NULL;
 }
 
-/* Returns whether a packet is the only one from its sender to its QP, and is an ACK with the
- * current PSN and MSN of this direction. */
+/* Returns whether packet `idx` is an ACK whose PSN and MSN fit the requests of this direction so
+ * far. It must be the only packet from its sender to its QP. */
 static bool is_lone_ack(const struct rc_direction *dir, const struct trace *trace, uint32_t idx)
 {
     const struct inferred_setup *s = &dir->setup;
@@ -100,8 +100,8 @@ static bool is_lone_ack(const struct rc_direction *dir, const struct trace *trac
     return rel >= s->first && rel <= high && p->msn == request_table_msn(s, rel - nak);
 }
 
-/* Maximum number of PSNs or messages between two responses that the responder sent one after the
- * other. */
+/* Maximum difference of the PSNs, or of the MSNs, of two responses that the responder sent one
+ * directly after the other. */
 #define NEXT_MAX 64
 
 static uint16_t udp_source(const struct trace_packet *p)
@@ -112,8 +112,9 @@ static uint16_t udp_source(const struct trace_packet *p)
     return pkt.udp.sport;
 }
 
-/* Returns whether the responder of `event` sent packet `idx` directly before or after it, and
- * the two have the same source port and nearly the same PSN and MSN. */
+/* Returns whether the responder sent packet `idx` directly before or after its response `event`.
+ * The IPv4 identifications must be adjacent, the source ports equal, and PSN and MSN nearly equal.
+ */
 static bool is_neighbour(const struct inferred_setup *s, uint32_t event, uint32_t idx)
 {
     const struct trace_packet *p = &s->trace->pkt[idx], *q = event_packet(s, event);

@@ -103,7 +103,7 @@ static struct diff packet_difference(uint32_t dir, uint32_t pkt, const struct st
     return d;
 }
 
-/* Returns whether the packet of an event is compared. It must be replayed and undamaged, and must
+/* Returns whether a packet of the direction is compared. It must be replayed and undamaged. It must
  * be a response if `response` is true, otherwise a request. */
 static bool is_compared(const struct pkt_event *event, bool response)
 {

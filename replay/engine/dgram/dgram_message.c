@@ -25,8 +25,8 @@ static bool count_absent(struct dgram_message_reader *src, const struct dgram_me
     return true;
 }
 
-/* Shortens a WRITE whose end was not captured, to the captured packets plus one packet of 1
- * byte. */
+/* Shortens a WRITE whose last packets were not captured. The WRITE then has the captured packets
+ * and one further packet of 1 byte. */
 static void cut_end(const struct dgram_message_reader *src, struct dgram_message *m, size_t last)
 {
     const struct trace_packet *p = dgram_message_packet(src, last);

@@ -27,8 +27,8 @@ struct dgram_receiver {
     uint32_t len;
     uint32_t used; /* number of bytes at the start of `buf` that may have a value other than FILL */
     struct rnic_mr *mr;
-    bool doubt; /* true: the results of this QP are not compared for now, because the host received
-                 * a frame that fault injection altered (dgram_receivers_frame()) */
+    bool doubt; /* true: the comparison of this QP is suspended, because its host received a
+                 * frame that fault injection altered (dgram_receivers_frame()) */
 };
 
 struct dgram_receivers {

@@ -30,7 +30,7 @@ struct dgram_sender {
     bool began;                               /* true: a message was posted */
 };
 
-/* State while the packets of one posted message are compared. */
+/* State of the comparison of the packets that our RNIC sends for one posted message. */
 struct taking {
     struct dgram_sender *t;
     const struct dgram_message *m;

@@ -16,8 +16,8 @@
 /* Virtual time of the first packet of the trace, in ns. */
 #define DGRAM_SENDER_TIME_BASE UINT64_C(1000000000)
 
-/* Callback for each frame that our sender sends in place of packet `at` of stream `stream`. If the
- * capture lacks the packet that the frame replaces, `at` is an earlier packet of the same message.
+/* Callback for each frame that our sender sends. `at` is the packet of stream `stream` that the
+ * frame replaces. If the capture lacks this packet, `at` is an earlier packet of the same message.
  * Returns 0, or -1 if out of memory. */
 struct dgram_sender_sink {
     void *ctx;

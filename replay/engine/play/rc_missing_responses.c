@@ -59,8 +59,8 @@ static int find_before(struct requester_run *run, const struct psn_events *at,
         if (!wr || idx < 0)
             return 0;
         if (wr->kind == ROCE_KIND_SEND || wr->kind == ROCE_KIND_WRITE) {
-            rel = wr->rel + wr->cnt - 1; /* a later response acknowledges this message, so none of
-                                          * its responses is missing */
+            rel = wr->rel + wr->cnt - 1; /* a later response acknowledges this whole message, so
+                                          * no response to it is missing */
             continue;
         }
         if (at->sent[idx] > event || at->answered[idx] > event)

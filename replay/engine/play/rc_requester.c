@@ -21,8 +21,8 @@
 #define TX_PER_EVENT 8u
 #define TX_FREE      16384u
 
-/* Maximum number of earlier packets that are searched for the READ request with which a requester
- * restarted a READ. */
+/* Number of earlier packets in which needs_restart() searches for the READ request with which the
+ * requester restarted a READ. */
 #define RESTART_LOOK_BACK 1024u
 
 /* Start of virtual time: 1 s in ns, so that no event is at time 0. */
@@ -233,8 +233,8 @@ static bool shown_by_answers(const struct requester_dev *dev, const struct work_
     return !any;
 }
 
-/* Returns whether the buffer of a completed READ or atomic contains the data of the responses that
- * the requester accepted. */
+/* Returns whether the buffer of a completed READ or atomic contains the data of the recorded
+ * responses that the requester accepted. */
 static bool data_right(const struct requester_dev *dev, const struct work_request *wr,
                        const uint8_t *data)
 {
@@ -356,7 +356,8 @@ static int take_response(struct requester_dev *dev, const struct roce_pkt *pkt,
     return take_output(dev);
 }
 
-/* Fires timers until our RNIC has sent the PSN with index `idx` `cnt` times. */
+/* Fires timers until our RNIC has sent the PSN with index `idx` (work_requests_psn_idx()) `cnt`
+ * times. */
 static int fire_timers_until_sent(struct requester_dev *dev, int64_t idx, uint16_t cnt)
 {
     for (unsigned i = 0; i < TIMERS_MAX && dev->ours[idx] < cnt; i++) {
@@ -379,10 +380,9 @@ static int fire_last_timers(struct requester_dev *dev)
     return last < 0 ? 0 : fire_timers_until_sent(dev, last, 1);
 }
 
-/* Returns whether our RNIC must restart a READ at the PSN of a response to accept that response.
- * The result is true if the response begins inside a READ, at the PSN that our RNIC expects next.
- * The recorded requester then restarted the READ at this PSN, but our RNIC restarted it at another
- * one. */
+/* Returns whether our RNIC can accept the current response only if it restarts a READ. This is the
+ * case if the response begins inside a READ, at the PSN that our RNIC expects. The recorded
+ * requester then restarted the READ at this PSN, but our RNIC restarted it at another one. */
 static bool needs_restart(const struct requester_dev *dev)
 {
     const struct inferred_setup *s = dev->setup;

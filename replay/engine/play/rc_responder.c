@@ -49,8 +49,8 @@ static const uint8_t *keep_payload(struct session *session, const struct roce_pk
     return p;
 }
 
-/* If a recorded response with this PSN has the same payload as our response, returns the recorded
- * payload. Otherwise returns a copy of our payload. */
+/* Returns the payload of our response *pkt. If a recorded response with this PSN has the same
+ * payload, returns a pointer to the recorded payload. Otherwise returns a copy. */
 static const uint8_t *find_payload(struct session *session, const struct dir_state *state,
                                    const struct roce_pkt *pkt, int64_t rel)
 {
@@ -77,9 +77,9 @@ static const uint8_t *find_payload(struct session *session, const struct dir_sta
     return keep_payload(session, pkt);
 }
 
-/* Returns the direction whose requester receives a frame of our RNIC. Usually it is direction
- * `dir_idx`, whose request our RNIC received last. If the timer of another QP caused the frame, it
- * is the direction of that QP. */
+/* Returns the direction whose requester receives a frame that our RNIC sent. Usually it is
+ * direction `dir_idx`, to which the latest request belongs. If the timer of another QP caused the
+ * frame, it is the direction of that QP. */
 static struct dir_state *requester_dir(struct rc_responder_dev *dev, uint32_t dir_idx,
                                        uint32_t dest_qp)
 {
@@ -163,8 +163,8 @@ static bool drain_timers(struct rc_responder_dev *dev, uint32_t dir_idx, rnic_ti
 {
     rnic_time at;
 
-    /* The limit ends the loop if a fault of our RNIC keeps a deadline from advancing. No device has
-     * 2^16 deadlines between two packets. */
+    /* The limit of 2^16 ends the loop if a fault of our RNIC keeps its deadline from advancing. A
+     * device has fewer deadlines between two packets. */
     for (unsigned i = 0;
          i < 1u << 16 && (at = rnic_deadline(dev->rnic)) <= until && at != RNIC_NEVER; i++) {
         rnic_expire(dev->rnic, at);
@@ -528,7 +528,7 @@ static int play_device(struct session *session, uint32_t host, struct dir_state 
     }
     if (rc == 0 && release_held(&dev, sched, dev.last, true) != 0)
         rc = error_set(error, "%s: no memory", session->trace->name);
-    /* Run the remaining timers: ten seconds exceed every timer of a responder. */
+    /* Fire the remaining timers. Every timer of a responder expires within ten seconds. */
     if (rc == 0 && !dev.host->failed && cnt &&
         !drain_timers(&dev, sched[cnt - 1].dir, dev.last + UINT64_C(10) * 1000000000))
         rc = error_set(error, "%s: no memory", session->trace->name);

@@ -8,8 +8,8 @@
 /* Number of later requests that first_value() examines to find the initial value of a counter. */
 #define COUNTER_AHEAD 4096
 
-/* If the response to a READ is incomplete, maximum number of later packets that are searched for a
- * retransmission of the READ. */
+/* Maximum number of later packets in which the replay searches for a retransmission of a READ whose
+ * response is incomplete. */
 #define COPY_AHEAD 1024
 
 struct responder_srq *rc_responder_app_srq(struct rc_responder_dev *dev,
@@ -145,9 +145,10 @@ int rc_responder_app_store_byte(void *ctx, const struct shadow_region *region, u
     return watch ? watch->store(watch->ctx, host, region->rkey, va, byte, initial) : 0;
 }
 
-/* Stores those bytes of the READ at `event` that the responses to READ request `from` show. One of
- * the two READs is a copy of the other, or requests the last part of the other. Adds to *seen the
- * number of bytes that no earlier response showed. Returns 0, or -1 if out of memory. */
+/* Stores the bytes of READ request `event` that the responses to READ request `from` show. `from`
+ * is the same READ, another copy of it, or a READ of its last part or of a longer range with this
+ * end. Adds to *seen the number of bytes that no earlier response showed. Returns 0, or -1 if out
+ * of memory. */
 static int observe_answers(struct shadow_memory *memory, struct shadow_region *region,
                            const struct inferred_setup *s, uint32_t event, uint32_t from,
                            const struct roce_reth *reth, const struct shadow_reader *reader,
@@ -183,8 +184,8 @@ static int observe_answers(struct shadow_memory *memory, struct shadow_region *r
         if (shadow_observe(memory, region, reth->va + off, trace_payload(p), p->payload_len,
                            &with) != 0)
             return -1;
-        /* The responses to several copies of a READ repeat bytes. For a response to another copy,
-         * count only bytes that were unknown. */
+        /* Responses to different copies of a READ repeat bytes. If the response answers another
+         * copy than `event`, count only the bytes that were unknown before. */
         if (from != event)
             *seen += memory->initial - initial;
         else if (s->event[a].rel > last)

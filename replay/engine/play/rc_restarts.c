@@ -7,7 +7,8 @@
  * responder, so the factor is more than 1. */
 #define ON_WAY 2u
 
-/* Maximum number of packets before a request that are searched for its original. */
+/* Number of packets before a request in which is_network_copy() searches for the original of which
+ * the request may be a copy. */
 #define COPY_LOOK_BACK 64u
 
 static void mark_lost(struct requester_run *a, uint32_t event, uint32_t retransmit_event)
@@ -92,8 +93,9 @@ static bool is_network_copy(const struct inferred_setup *s, uint32_t event)
     return false;
 }
 
-/* `marked`: for each PSN, the event of its latest retransmission, or EVENT_NONE. The lost responses
- * before this event are already marked in a->outcome. */
+/* Array `marked` has one element for each PSN: the index of its latest retransmission in
+ * setup.event, or EVENT_NONE. Array a->outcome already marks the responses that were lost before
+ * this retransmission. */
 void classify_retransmissions(struct requester_run *a, uint32_t *first, uint32_t *marked)
 {
     const struct work_requests *w = &a->wrs;
@@ -146,7 +148,7 @@ void classify_retransmissions(struct requester_run *a, uint32_t *first, uint32_t
         next = event->rel + trace_psn_cnt(p, s->mtu);
         for (int64_t k = idx + 1; k < next - s->first && k < w->end - s->first; k++)
             if (first[k] == EVENT_NONE)
-                first[k] = i; /* set each PSN of the request, since a READ has several */
+                first[k] = i; /* a READ request has several PSNs */
         last = i;
         answered = false;
     }

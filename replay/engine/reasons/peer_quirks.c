@@ -6,8 +6,8 @@
 #include "wire/codes.h"
 #include "wire/crc32.h"
 
-/* Maximum number of events before a NAK that are searched for the packet that caused the NAK. A
- * requester does not have more packets in flight. */
+/* Number of packets before a NAK in which the packet that caused the NAK is searched. A requester
+ * does not have more packets in flight. */
 #define FOLLOW_MAX 1024u
 
 static const struct trace_packet *recorded(const struct response_case *c)
@@ -26,7 +26,7 @@ static bool our_nak(const struct response_case *c, enum roce_nak code)
            c->ours->syndrome == (ROCE_SYNDROME_NAK | code);
 }
 
-/* Returns whether the request with the PSN of the recorded response has kind `kind`. */
+/* Returns whether the request with the PSN of the recorded response is a request of kind `kind`. */
 static bool request_is(const struct response_case *c, enum roce_kind kind)
 {
     const struct inferred_setup *s = &c->dir->setup;
@@ -118,8 +118,8 @@ static bool followed(const struct inferred_setup *s, uint32_t event, int64_t rel
 
     for (uint32_t i = event;
          i-- > 0 && event - i <= FOLLOW_MAX && (s->event[i].response || s->event[i].rel != rel);) {
-        /* The capture has a NAK with this PSN before the event. The out-of-order request may have
-         * caused that NAK. */
+        /* The capture has an earlier NAK with this PSN. The out-of-order request may have caused
+         * that NAK. */
         if (s->event[i].response && s->event[i].rel == rel && event_is_nak(s, i))
             return false;
         after |= !s->event[i].response && s->event[i].rel > rel;
@@ -127,7 +127,8 @@ static bool followed(const struct inferred_setup *s, uint32_t event, int64_t rel
     return after;
 }
 
-/* Returns the number of requests after PSN `rel` among the latest packets before an event. */
+/* Returns the number of requests with a PSN after `rel` among the FOLLOW_MAX packets before packet
+ * `event`. */
 static uint32_t later_requests(const struct inferred_setup *s, uint32_t event, int64_t rel)
 {
     uint32_t cnt = 0;
@@ -150,7 +151,7 @@ static bool is_preceded(const struct inferred_setup *s, uint32_t copy, int64_t r
 
 /* Returns whether a sequence NAK repeats the PSN of an RNR NAK too early: the request was not
  * retransmitted yet, or its retransmission may have crossed the sequence NAK. If the capture lacks
- * the RNR NAK, an RNR NAK that our RNIC sends at this event is used instead. */
+ * the RNR NAK, uses an RNR NAK that our RNIC sends in place of the sequence NAK. */
 static bool seq_nak_after_rnr(const struct response_case *c)
 {
     const struct inferred_setup *s = &c->dir->setup;
@@ -265,9 +266,9 @@ static bool read_without_first(const struct response_case *c)
            may_be_refused(c);
 }
 
-/* Returns whether, among the FOLLOW_MAX packets before an event, READ requests outnumber complete
- * READ responses. If so, the responder may have dropped a response because its transmit queue was
- * full. */
+/* Returns whether READ requests outnumber complete READ responses among the FOLLOW_MAX packets
+ * before packet `event`. If so, the responder may have dropped a response because its transmit
+ * queue was full. */
 static bool follows_read(const struct inferred_setup *s, uint32_t event)
 {
     uint32_t copies = 0, responses = 0;
@@ -282,8 +283,8 @@ static bool follows_read(const struct inferred_setup *s, uint32_t event)
     return copies > responses;
 }
 
-/* Returns whether the latest response to a READ before an event is not complete, and an RNR NAK
- * refused the READ. A READ needs no receive WQE, so the transmit queue was full. */
+/* Returns whether the latest READ response before packet `event` is not complete, and an RNR NAK
+ * refused its READ. A READ needs no receive WQE, so the transmit queue was full. */
 static bool follows_refused_read(const struct inferred_setup *s, uint32_t event)
 {
     for (uint32_t i = event; i-- > 0 && event - i <= FOLLOW_MAX;) {

@@ -11,7 +11,8 @@
  * beyond the last one. */
 #define UNSEEN_MAX 256
 
-/* Maximum number of packets of all hosts between two sequence NAKs that are counted. */
+/* Maximum number of captured packets between two sequence NAKs for which may_follow_rnr_nak() still
+ * examines the IPv4 identifications. */
 #define BETWEEN_MAX 4096
 
 /* Returns whether event `i` is a NAK that refuses a request with PSN `executed` or an earlier one.
@@ -22,8 +23,8 @@ static bool is_refusal_of(const struct inferred_setup *s, uint32_t i, int64_t ex
            event_is_nak(s, i) && !event_is_nak_code(s, i, ROCE_NAK_PSN_SEQ);
 }
 
-/* Returns the last of the ORDER_NEAR events after `event` that is a NAK for PSN `executed` or an
- * earlier one. Returns `event` if there is none. */
+/* Searches the ORDER_NEAR packets after packet `event` for the last NAK of PSN `executed` or an
+ * earlier one. Returns its index in setup.event, or `event` if there is none. */
 static uint32_t last_refusal(const struct inferred_setup *s, uint32_t event, int64_t executed)
 {
     uint32_t i = s->event_cnt - event > LOOK_BACK ? event + LOOK_BACK : s->event_cnt - 1;
@@ -160,8 +161,9 @@ bool repeats_sequence_nak(const struct inferred_setup *s, uint32_t event)
 }
 
 /* Returns whether a NAK that refuses the retransmission of an executed READ or atomic may be the
- * last response that the responder sent. The network must reorder responses. The responses captured
- * before the NAK must show every execution that the responses captured after it show. */
+ * last response that the responder sent. Two conditions must hold. The network reorders responses.
+ * Every request that the responses captured after the NAK show as executed, those captured before
+ * it also show as executed. */
 static bool may_be_last(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);

@@ -11,17 +11,19 @@
  * overtake fewer than this number of responses. */
 #define ORDER_WINDOW 64u
 
-/* Maximum number of packets before a response that are searched for the original of a copy. */
+/* Number of packets before a response in which is_copied() searches for the original of which the
+ * response may be a copy. */
 #define COPY_WINDOW 16u
 
 /* Maximum number of packets and requests that the searches of one direction may read. If a
- * direction needs more, no execution is found, and its differences are reported. */
+ * direction needs more, it counts as impossible, so its differences are reported. */
 #define EFFORT_MAX (1u << 22)
 
 #define NO_EXECUTION SIZE_MAX
 
-/* State of the responder with the lowest number of executed requests that the responses so far
- * allow. Each higher number, up to `most`, is also possible. */
+/* State of the responder while the responses are examined in order. `executed` is the lowest number
+ * of executed requests that is compatible with the responses so far. All numbers from there up to
+ * `most` are compatible, too. */
 struct execution {
     const struct inferred_setup *s;
     const uint8_t *mark;
@@ -35,10 +37,10 @@ struct execution {
                    * of them was sent before the current response */
     int64_t high; /* highest relative PSN of a request sent so far */
     uint32_t scanned;
-    uint8_t *copies;             /* for each request packet: number of copies sent; 2 means 2 or
-                                  * more */
-    uint8_t *responded;          /* for each request packet: a response contains its data */
-    size_t unseen;               /* number of elements of setup.executed_unseen used */
+    uint8_t *copies;    /* for each request packet: number of copies sent; 2 means 2 or
+                         * more */
+    uint8_t *responded; /* for each request packet: a response contains its data */
+    size_t unseen;      /* number of elements of setup.executed_unseen that were already used */
     size_t recent[ORDER_WINDOW]; /* if not `ordered`: numbers of executed requests at the latest
                                   * responses */
     uint32_t responses;
@@ -92,7 +94,7 @@ static void note_copy(struct execution *x, const struct request_pkt *e)
         x->most++;
 }
 
-/* Notes the requests that were sent before response `event`. */
+/* Updates the state with the requests that were sent before response `event`. */
 static void note_requests(struct execution *x, uint32_t event)
 {
     const struct inferred_setup *s = x->s;
@@ -120,7 +122,8 @@ static void note_requests(struct execution *x, uint32_t event)
     }
 }
 
-/* Returns the number of requests that the responder had executed when it sent an ACK. */
+/* Returns the number of requests that the responder had executed when it sent an ACK. Returns
+ * NO_EXECUTION if no number fits the ACK and the responses before it. */
 static size_t execution_of_ack(struct execution *x, uint32_t event, uint32_t msgs)
 {
     const struct inferred_setup *s = x->s;
@@ -164,11 +167,11 @@ static bool is_copied(const struct execution *x, uint32_t event)
     return false;
 }
 
-/* Considers the READ requests that begin inside READ `e`, at a PSN before that of response `event`.
- * Returns how many of them the responder had answered completely before `event`. A responder sends
- * the responses to one request in PSN order (R105), so each response that ends the READ completes
- * one earlier request. Requests that begin at the PSN of `event` or later account for some of these
- * responses and are subtracted. */
+/* READ `e` may have been retransmitted from a later PSN. Considers the READ requests that begin
+ * inside READ `e`, before the PSN of response `event`. Returns how many of them the responder had
+ * answered completely before `event`. A responder sends the responses to one request in PSN order
+ * (R105). So each response with the last PSN of the READ completes one earlier request. A response
+ * that may complete a request beginning at the PSN of `event` or later is not counted. */
 static uint32_t reads_over(struct execution *x, uint32_t event, const struct request_pkt *e)
 {
     const struct inferred_setup *s = x->s;
@@ -195,9 +198,9 @@ static uint32_t reads_over(struct execution *x, uint32_t event, const struct req
     return (uint32_t)(more - least);
 }
 
-/* Returns whether the READ requests that were sent before response `event` outnumber the responses
- * with its PSN. Counts the requests that begin at the PSN of the response (`starts`), or those that
- * begin at an earlier PSN of READ `e`. */
+/* Returns whether more READ requests than responses were captured before response `event`. Counts
+ * only responses with the PSN of `event`. If `starts` is true, counts only requests that begin at
+ * this PSN; otherwise, only requests that begin inside READ `e` at an earlier PSN. */
 static bool read_begins(struct execution *x, uint32_t event, const struct request_pkt *e,
                         bool starts)
 {
@@ -229,7 +232,7 @@ static bool read_begins(struct execution *x, uint32_t event, const struct reques
 }
 
 /* Returns the number of requests that the responder had executed when it sent a READ response or
- * Atomic ACK. */
+ * Atomic ACK. Returns NO_EXECUTION if no number fits this response and the responses before it. */
 static size_t execution_of_data(struct execution *x, uint32_t event, uint32_t msgs)
 {
     const struct inferred_setup *s = x->s;
@@ -253,7 +256,7 @@ static size_t execution_of_data(struct execution *x, uint32_t event, uint32_t ms
         !read_begins(x, event, e, roce_opcode_starts(op)))
         return NO_EXECUTION;
     again = x->copies[k] > 1 || x->responded[k];
-    /* The MSN of a READ response First may count the READ or not (R103). */
+    /* R103 allows the MSN of a READ response First to count the READ, or not to count it. */
     most = again || !x->rxe ? x->most : k + 1;
     least = k + 1 > least ? k + 1 : least;
     if (!roce_opcode_has(op, ROCE_HDR_AETH))
@@ -275,7 +278,8 @@ static bool is_repeated(struct execution *x, uint32_t nak)
     return false;
 }
 
-/* Returns the number of requests that the responder had executed when it sent a NAK or RNR NAK. */
+/* Returns the number of requests that the responder had executed when it sent a NAK or RNR NAK.
+ * Returns NO_EXECUTION if no number fits the NAK and the responses before it. */
 static size_t execution_of_nak(struct execution *x, uint32_t event, uint32_t msgs)
 {
     const struct inferred_setup *s = x->s;
@@ -298,8 +302,9 @@ static size_t execution_of_nak(struct execution *x, uint32_t event, uint32_t msg
     return done_before(s, k) == msgs && k >= x->executed && k <= x->most ? k : NO_EXECUTION;
 }
 
-/* Returns whether an execution explains response `event` together with the responses before it. If
- * so, updates the state. */
+/* Returns whether the responder can have sent response `event` after the responses before it: a
+ * number of executed requests exists that is compatible with all of them. If so, updates the state.
+ */
 static bool explain_response(struct execution *x, uint32_t event)
 {
     const struct inferred_setup *s = x->s;

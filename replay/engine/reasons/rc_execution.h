@@ -17,10 +17,11 @@
 
 #include "engine/reasons/rc_response_case.h"
 
-/* Sets *impossible to the event of the first response that no execution explains together with the
- * responses before it, or to EVENT_NONE. Ignores responses whose `mark` (enum event_mark) is
- * MARK_KNOWN or MARK_NOTE. `rxe`: the responder is known to be Linux rxe. `reorders`: the network
- * reorders responses. Returns 0, or -1 if out of memory. */
+/* Finds the first response that no conformant responder can have sent after the responses before
+ * it. Sets *impossible to its index in setup.event, or to EVENT_NONE if there is none. Ignores
+ * responses whose `mark` (enum event_mark) is MARK_KNOWN or MARK_NOTE. `rxe`: the responder is
+ * known to be Linux rxe. `reorders`: the network reorders responses. Returns 0, or -1 if out of
+ * memory. */
 int rc_execution_find(const struct inferred_setup *s, const uint8_t *mark, bool rxe, bool reorders,
                       uint32_t *impossible);
 

@@ -8,8 +8,8 @@
  */
 #define ORDER_NEAR 64u
 
-/* Largest difference between the MSNs of two responses that are compared. It bounds the time of the
- * search. */
+/* Maximum difference between the MSNs of two responses for which skips_response() examines the
+ * requests in between. It bounds the time of the search. */
 #define MESSAGES_NEAR 64
 
 bool order_shows_captured(const struct inferred_setup *s, uint32_t event)
@@ -19,14 +19,15 @@ bool order_shows_captured(const struct inferred_setup *s, uint32_t event)
     return executed == s->first - 1 || request_at(s, executed);
 }
 
-/* Returns whether an event is a response that its requester did not drop. */
+/* Returns whether packet `event` of the direction is a response that the requester accepts and
+ * whose request is replayed. */
 static bool is_whole_response(const struct inferred_setup *s, uint32_t event)
 {
     return s->event[event].response && s->event[event].usable && !s->event[event].before_first;
 }
 
-/* Returns whether the order of two responses, of which event `i` was sent before the other one,
- * contradicts their PSNs or MSNs. */
+/* The responder sent response `i` before response `later`. Returns whether the PSNs or MSNs of the
+ * two contradict this order. */
 static bool decreases(const struct inferred_setup *s, uint32_t i, uint32_t later)
 {
     const struct trace_packet *q = event_packet(s, i), *p = event_packet(s, later);
@@ -38,8 +39,9 @@ static bool decreases(const struct inferred_setup *s, uint32_t i, uint32_t later
            s->event[i].rel > s->event[later].rel;
 }
 
-/* Returns the latest of the ORDER_NEAR events before a response that is a response which the
- * responder sent earlier, and which has an MSN if `counts`. Returns EVENT_NONE if there is none. */
+/* Searches the ORDER_NEAR events before response `event` for the latest response that the responder
+ * sent before it. If `counts` is set, considers only responses for which counts_messages() returns
+ * true. Returns EVENT_NONE if there is none. */
 static uint32_t response_before(const struct inferred_setup *s, uint32_t event, bool counts)
 {
     for (uint32_t i = event; i-- > 0 && event - i <= ORDER_NEAR;)
@@ -49,8 +51,8 @@ static uint32_t response_before(const struct inferred_setup *s, uint32_t event, 
     return EVENT_NONE;
 }
 
-/* Returns whether the responder sent a READ response Middle or Last directly after the First or
- * Middle of the same response, but its PSN is not the next one. */
+/* Returns whether READ response `event` leaves a gap: it is a Middle or Last that the responder
+ * sent directly after a First or Middle, but its PSN is not the next one. */
 static bool breaks_read(const struct inferred_setup *s, uint32_t event)
 {
     const struct roce_opcode *op = event_opcode(s, event), *before;
@@ -66,7 +68,8 @@ static bool breaks_read(const struct inferred_setup *s, uint32_t event)
            s->event[event].rel != s->event[i].rel + 1;
 }
 
-/* Returns whether the response after `event` shows that breaks_read() applies to one of the two. */
+/* Returns whether a gap in the PSNs of a READ response follows response `event` (breaks_read()).
+ * One of the two responses at the gap is then wrong. */
 static bool is_broken_after(const struct inferred_setup *s, uint32_t event)
 {
     if (event_opcode(s, event)->kind != ROCE_KIND_READ_RESP)
@@ -78,8 +81,8 @@ static bool is_broken_after(const struct inferred_setup *s, uint32_t event)
     return false;
 }
 
-/* Returns the index in setup.req of the first request with more than `messages` complete messages.
- */
+/* Returns the index in setup.req of the first request at whose end more than `messages` messages
+ * are complete. */
 static size_t request_after(const struct inferred_setup *s, uint32_t messages)
 {
     size_t low = 0, high = s->req_cnt;
@@ -95,9 +98,10 @@ static size_t request_after(const struct inferred_setup *s, uint32_t messages)
     return low;
 }
 
-/* Returns whether the MSN of a response counts a READ or atomic that the response before did not
- * count, although the response to this READ or atomic was not sent in between. After two different
- * requests with one PSN, it is unknown whether the responder executed a READ or atomic. */
+/* Returns whether the responder skipped a response: the MSN of response `event` counts a READ or
+ * atomic that the MSN of the previous response does not count, but no response to this READ or
+ * atomic was sent in between. Returns false after two different requests with one PSN, because then
+ * it is unknown whether the responder executed a READ or atomic. */
 static bool skips_response(const struct inferred_setup *s, uint32_t event)
 {
     const struct trace_packet *p = event_packet(s, event), *q;

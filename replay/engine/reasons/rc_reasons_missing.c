@@ -4,7 +4,8 @@
 #include "infer/request_table.h"
 #include "wire/codes.h"
 
-/* An MSN is wrapped if it seems to count at least this many messages fewer than were captured. */
+/* If an MSN seems to count at least this number of messages fewer than were captured, it has
+ * wrapped at 2^24. */
 #define MSN_WRAPPED 0x10000
 
 /* This file has the reasons why a difference is inconclusive because a particular packet was not

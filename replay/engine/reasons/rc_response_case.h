@@ -9,8 +9,8 @@
 
 #include "infer/session.h"
 
-/* Maximum number of events before or after a response that are searched for its request. A
- * requester does not have more packets in flight. */
+/* Number of packets before or after a response in which its request, or another related packet, is
+ * searched. A requester does not have more packets in flight. */
 #define LOOK_BACK 1024u
 
 /* Recorded response that differs from our responses, and what the recorded responder and our
@@ -20,12 +20,12 @@ struct response_case {
     uint32_t event;                 /* index into setup.event of the differing recorded response */
     const struct tx_response *ours; /* response of our RNIC that was compared with the recorded
                                      * one, or NULL */
-    const struct pkt_event *duplicate; /* latest duplicate request before the event, or NULL */
-    int64_t epsn;                      /* relative PSN that our RNIC expects at the event */
-    uint32_t msn;                      /* MSN of our RNIC at the event */
+    const struct pkt_event *duplicate; /* latest duplicate request before the response, or NULL */
+    int64_t epsn;           /* relative PSN that our RNIC expected when the response was captured */
+    uint32_t msn;           /* MSN of our RNIC at the event */
     int64_t rnr;            /* relative PSN of the latest RNR NAK that was recorded before the
                              * response, or INT64_MIN */
-    int64_t high;           /* highest relative PSN requested before the event */
+    int64_t high;           /* highest relative PSN requested before the recorded response */
     int64_t recorded_acked; /* highest relative PSN that recorded responses show as executed */
     bool matched;     /* true: our RNIC sent responses with the PSN of the recorded response, but
                        * all of them are matched with other recorded responses */

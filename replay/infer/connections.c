@@ -18,8 +18,8 @@
 /* Number of packets whose headers are loaded into the cache before they are parsed. */
 #define PREFETCH_AHEAD 8u
 
-/* Maximum number of unpaired groups for which pair_alone() searches responses. The limit bounds the
- * time, because each search reads all flows. */
+/* Maximum number of groups without responses for which pair_alone() searches the responses. The
+ * limit bounds the time, because each search reads all flows. */
 #define PAIR_ALONE_MAX 64u
 
 /* Packets that become one direction: the requests of one QP and the responses of the other. */
@@ -41,12 +41,12 @@ struct finder {
     const struct trace *trace;
     struct roce_flow *flow;
     struct roce_flow_owner *owner; /* one element for each packet of the trace */
-    uint32_t *group_of;            /* for each packet of the trace: index into `group` */
+    uint32_t *group_of;            /* for each packet of the trace: index of its group in `group` */
     struct qp_uses uses;
     bool no_memory;
     uint8_t *self;      /* for each connection: whether the QP is connected to itself */
-    uint32_t *recent;   /* for each flow: the latest groups of its sender's requests and of the
-                         * other requests, which group_at() tries before `keys` */
+    uint32_t *recent;   /* two elements for each flow: index of the group in which group_packet()
+                         * last found its sender as the requester, then as the responder */
     struct keymap keys; /* keys of the groups: {connection, index of the use of the QP pair,
                          * requester's side} */
     struct group *group;
@@ -56,8 +56,8 @@ struct finder {
 /* ---- reading the trace with rnic/flow ----------------------------------------------------------
  */
 
-/* Records a use of a QP pair that CM messages set up. qp_uses_find() finds the uses without CM
- * messages. */
+/* Records a use of a QP pair, the time between two QP reuses, that CM messages show. qp_uses_find()
+ * finds the uses that begin without CM messages. */
 static void note_use(void *user, const struct roce_flow_use *use)
 {
     struct finder *f = user;
@@ -118,8 +118,8 @@ static bool place_damaged(struct finder *f)
     return true;
 }
 
-/* Feeds all packets to the flow observer and fills in `owner` and `use`. Returns false if out of
- * memory. */
+/* Feeds all packets to the flow observer. Sets the connection of each packet in `owner`, and lists
+ * the uses of the QP pairs in `uses`. Returns false if out of memory. */
 static bool observe_trace(struct finder *f)
 {
     struct roce_pkt pkt;
@@ -188,8 +188,9 @@ static bool recognise_peers(struct connections *connections, const struct finder
 /* ---- groups of packets -------------------------------------------------------------------------
  */
 
-/* Returns the group of requester `side` in one use of a connection, or NULL if out of memory.
- * *recent is the index of a group that is probably the same one. */
+/* Returns the group of one connection, use and requester `side`. Creates it if necessary. Tries
+ * first the group with index *recent, and sets *recent to the index of the result. Returns NULL if
+ * out of memory. */
 static struct group *group_at(struct finder *f, struct roce_flow_owner owner, uint8_t side,
                               size_t use, uint32_t *recent)
 {

@@ -3,10 +3,11 @@
  * Connections: the RC and XRC connections of a trace, numbered and paired by rnic/flow exactly as
  * `rocedrill check` does, and divided at each QP reuse.
  *
- *   1. connections_find() feeds every packet to roce_flow_feed(), which names the connection of
- *      each packet and the sending side, and the uses that CM messages set up. qp_uses.h finds the
- *      other uses of the QP pairs. Each side that sent requests in one use becomes one recorded
- *      direction: its requests, and the responses of the other side.
+ *   1. connections_find() feeds every packet to roce_flow_feed(), which returns the connection of
+ *      the packet and the side that sent it. A use of a QP pair is the time between two QP reuses.
+ *      roce_flow_feed() also reports the uses that CM messages set up, and qp_uses.h finds all
+ *      others. Each side that sent requests in one use becomes one recorded direction: its
+ *      requests, and the responses of the other side.
  *   2. connections_free()
  *
  * A connection in which both ends send requests has two directions. Packets of no direction are

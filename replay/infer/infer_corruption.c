@@ -65,8 +65,8 @@ void infer_corruption(struct inferred_setup *s)
         if (event->rel > high) {
             high = event->rel;
             newest = i;
-            rnr = INT64_MIN; /* no RNR NAK is open: the requester has retransmitted the refused
-                              * request */
+            rnr = INT64_MIN; /* the requester has retransmitted the refused request; forget the
+                              * RNR NAK */
         }
     }
     for (uint32_t i = 0; i < s->event_cnt; i++) {

@@ -5,25 +5,26 @@
 #include <string.h>
 #include "infer/request_table.h"
 
-/* Number of packets searched before and after a sequence NAK. */
+/* Number of packets before and after a packet, usually a sequence NAK, in which each search of this
+ * file finds related packets. */
 #define LOST_WINDOW (1u << 15)
 
 /* Shortest time without responses that counts as silence, as a multiple of the shortest response
  * time. */
 #define SILENCE 8u
 
-/* Maximum number of responses that are examined for a proof that a request was executed. Each test
- * may read LOST_WINDOW events. */
+/* Maximum number of responses that find_ahead() examines as a proof that a request was executed.
+ * Each test may read LOST_WINDOW events. */
 #define PROOFS_MAX 4096u
 
-/* REPEAT_WINDOW: number of packets after an ACK that are searched for copies of the ACK.
- * REPEATS_SURE: number of copies that prove that the responder sent the ACK. */
+/* REPEAT_WINDOW: number of packets after an ACK in which is_repeated() searches for copies of the
+ * ACK. REPEATS_SURE: number of copies that prove that the responder sent the ACK. */
 #define REPEAT_WINDOW 64u
 #define REPEATS_SURE  3u
 
-/* A sequence NAK may have no later copy of its request in the capture. At most this number of these
- * NAKs are examined for another sign of a retransmission, because each search may read LOST_WINDOW
- * events three times. */
+/* If the capture has no later copy of a NAKed request, went_back() searches for another sign of a
+ * retransmission. It does this for at most this number of sequence NAKs, because each search may
+ * read LOST_WINDOW events three times. */
 #define SEARCHES_MAX 256u
 
 /* Maximum number of events that executed_behind() reads for all RNR NAKs together. After this
@@ -34,7 +35,7 @@
  * the fastest response whose request is known. */
 #define JITTER 8u
 
-/* Value in place of an event index, if several copies of the request were captured. */
+/* Stands for an event index if several copies of the request were captured. */
 #define SENT_TWICE (EVENT_NONE - 1)
 
 /* ---- requests that a NAK refused ---------------------------------------------------------------
@@ -418,9 +419,9 @@ static size_t uncounted(const struct inferred_setup *s, uint32_t i, size_t next,
     return k;
 }
 
-/* Returns whether the events between `from` and `to` contain a request with a later PSN than `rel`,
- * followed by a copy of request `rel`. If `from` is a lost copy of `rel`, the later request caused
- * a sequence NAK, and the copy after it reached the responder. */
+/* Returns whether request `rel` was captured again between the events `from` and `to`, after a
+ * request with a later PSN. If `from` is a lost copy of `rel`, the request with the later PSN
+ * caused a sequence NAK, and the copy after it reached the responder. */
 static bool came_again(const struct inferred_setup *s, uint32_t from, uint32_t to, int64_t rel)
 {
     bool later = false;
@@ -435,8 +436,8 @@ static bool came_again(const struct inferred_setup *s, uint32_t from, uint32_t t
     return false;
 }
 
-/* Returns whether the NAKed request was retransmitted earlier than an RNR NAK would have
- * permitted. */
+/* Returns whether the requester retransmitted the NAKed request earlier than the timer of an RNR
+ * NAK permits. */
 static bool is_hasty(const struct inferred_setup *s, uint32_t nak)
 {
     uint32_t copy = copy_after(s, nak, s->event[nak].rel);
@@ -568,8 +569,8 @@ static bool find_lost(struct inferred_setup *s)
             continue;
         next = asked = (size_t)(e - s->req);
         s->event[executed[next]].lost = true;
-        /* Examine the requests captured after the lost copy again, because they reached the
-         * responder out of order. */
+        /* The packets captured after the lost copy reached the responder out of order, so examine
+         * them again. */
         effort += i - executed[next];
         if (effort > LOST_WINDOW * UINT64_C(64))
             break;

@@ -23,8 +23,8 @@
  * if out of memory. */
 bool infer_loss(struct inferred_setup *setup);
 
-/* Returns whether a copy of request packet `e` was captured so soon after the event that the
- * capture point may have reversed their order. */
+/* Returns whether a copy of request packet `e` was captured so soon after packet `event` that the
+ * capture point may have reversed the order of the two. */
 bool infer_loss_raced(const struct inferred_setup *s, const struct request_pkt *e, uint32_t event);
 
 /* Returns the last event whose request may have been on its way to the responder when the responder

@@ -16,8 +16,8 @@
 #define READ_FREE  (UINT64_C(4) << 20)
 #define READ_RATIO 16
 
-/* Maximum number of requests among which the first new one is searched, because the capture may
- * begin with retransmissions. */
+/* Maximum number of requests at the start of the capture in which number_steps() searches for the
+ * first new request. The capture may begin with retransmissions. */
 #define FIRST_TRIES 256
 
 /* Maximum number of PSNs between a lost first request and the first captured request. */
@@ -33,8 +33,8 @@
 /* Maximum number of different MSN bases for which the number of responses is counted. */
 #define BASES_MAX 64
 
-/* Returns the last PSN that the responder has received according to a response, whether it executed
- * or refused the request. */
+/* Returns the last PSN that response `event` shows as received by the responder, whether it
+ * executed or refused the request. */
 static int64_t event_received_to(const struct inferred_setup *s, uint32_t event)
 {
     return s->event[event].rel - (event_is_nak_code(s, event, ROCE_NAK_PSN_SEQ) ? 1 : 0);
@@ -99,10 +99,11 @@ static void number_steps(struct inferred_setup *s)
     }
 }
 
-/* If the first relative PSN of the connection is negative and the MSN of response `event` shows it,
- * returns this PSN. The MSN shows it because the MSN counts the messages from this PSN on.
- * Otherwise returns 0. `begins` has one element for each negative relative PSN: 1 + index into
- * setup.event of the last packet that begins a message there, or 0. */
+/* Finds the first PSN of the connection if it precedes the first captured PSN, so that its relative
+ * PSN is negative. The MSN of response `event` counts the messages from the first PSN on, so it
+ * shows which message was the first. Returns the relative PSN of this message, or 0 if the MSN does
+ * not show it. `begins` has one element for each negative relative PSN: 1 + index into setup.event
+ * of the last packet that begins a message there, or 0. */
 static int64_t first_by_msn(const struct inferred_setup *s, uint32_t event,
                             const uint32_t begins[LOST_FIRST_MAX])
 {

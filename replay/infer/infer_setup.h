@@ -24,13 +24,14 @@
 struct shadow_memory;
 struct shadow_region;
 
-/* The replayed end, whose packets are in the order in which it sent them (sent_order.h). */
+/* The end that our RNIC replaces. The packets of this end are in the order in which it sent them
+ * (sent_order.h). */
 enum replay_view { VIEW_OF_RESPONDER, VIEW_OF_REQUESTER };
 
-/* Infers the setup of one direction and widens the regions of the responder's memory. `read_before`
- * is the sum of the `read_bytes` of the other directions that are played. Returns 0, with
- * setup->skip set if the direction cannot be replayed, or -1 if out of memory. Call
- * inferred_setup_free() in both cases. */
+/* Infers the setup of one direction, and extends the responder's memory regions by the accesses of
+ * this direction. `read_before` is the sum of the `read_bytes` of the other directions that are
+ * played. Returns 0, with setup->skip set if the direction cannot be replayed, or -1 if out of
+ * memory. Call inferred_setup_free() in both cases. */
 int infer_setup(struct inferred_setup *setup, const struct trace *trace,
                 const struct recorded_direction *recorded, uint64_t read_before,
                 enum replay_view view, struct shadow_memory *memory);

@@ -25,7 +25,7 @@ struct waits {
     uint32_t cnt;
 };
 
-/* State of a pass through the packets of a direction. */
+/* State of infer_timers() while it reads the packets of a direction in order. */
 struct walk {
     const struct inferred_setup *s;
     struct inferred_timers *t;
@@ -46,9 +46,9 @@ struct walk {
     uint32_t tries;            /* number of retries since a response last acknowledged a new PSN */
     uint32_t restarts;         /* number of go-backs (retransmissions from an earlier PSN), for any
                                 * reason, since a response last acknowledged a new PSN */
-    bool moved;                /* since a response last acknowledged a new PSN, a go-back to a later
-                                * PSN than the previous go-back set `tries` and `restarts` to 0 */
-    bool waited;               /* the latest retry was caused by the ACK timeout */
+    bool moved;  /* true: `tries` and `restarts` count only the go-backs since a go-back to a
+                  * later PSN, not all since a response last acknowledged a new PSN */
+    bool waited; /* the latest retry was caused by the ACK timeout */
 };
 
 /* Adds a wait that lasted at least `at_least` and at most `at_most` ns. */
@@ -152,7 +152,7 @@ static void on_request(struct walk *w, uint32_t event, uint64_t time)
 }
 
 /* Returns whether the requester gave up. Its last request then has no response, and the capture
- * continues for more than twice `wait` ns after the last event. */
+ * continues for more than twice `wait` ns after the last packet of the direction. */
 static bool gave_up(const struct walk *w, uint64_t wait)
 {
     const struct inferred_setup *s = w->s;

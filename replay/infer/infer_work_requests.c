@@ -246,8 +246,8 @@ void work_requests_free(struct work_requests *w)
     memset(w, 0, sizeof(*w));
 }
 
-/* Returns the index of the work request with PSN `rel`, which is below w->end, if all work requests
- * use the same number of PSNs. */
+/* Returns a guess for the index of the work request with PSN `rel` < w->end. The guess is right if
+ * all work requests have the same number of PSNs. */
 static size_t guess_work_request(const struct work_requests *w, int64_t rel)
 {
     int64_t first = w->wr[0].rel;

@@ -6,7 +6,8 @@
 #include "infer/infer_loss.h"
 #include "infer/request_table.h"
 
-/* Maximum number of copies of a request that are searched for the copy that a response answers. */
+/* Maximum number of copies of a READ request among which the one that a response answers is
+ * searched. */
 #define COPIES_MAX 16u
 
 /* Tables that link responses to requests. */
@@ -16,13 +17,13 @@ struct links {
     uint32_t *before; /* for each request event: index into setup.event of the previous copy of the
                        * request */
     uint32_t *last;  /* for each request event: index into setup.event of the last response to it */
-    uint32_t *claim; /* for each element of `claims`: index into setup.event of the recorded
-                      * response that was assigned to this packet of a READ response */
+    uint32_t *claim; /* one element for each key of `claims`: index into setup.event of the
+                      * recorded response with this PSN that was assigned to this READ request */
     size_t claim_cap;
     struct keymap claims; /* keys of type struct claim */
 };
 
-/* One packet in the response to a READ request. */
+/* A PSN in the response to one READ request. At most one recorded response is assigned to it. */
 struct claim {
     int64_t rel;
     int64_t request;

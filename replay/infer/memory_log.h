@@ -41,7 +41,8 @@ int memory_log_byte(struct memory_log *log, uint32_t host, uint32_t rkey, uint64
  * executed at frame `at`. If the request was executed before it was captured, `at` differs from
  * `request`. */
 void memory_log_frame(struct memory_log *log, uint32_t at, uint32_t request);
-/* Ends the log of one host. Bytes stored since the last memory_log_frame() belong to no request. */
+/* Call after the replay of one host. Bytes stored since the last memory_log_frame() belong to no
+ * request. */
 void memory_log_end(struct memory_log *log);
 void memory_log_free(struct memory_log *log);
 

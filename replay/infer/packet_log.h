@@ -19,8 +19,9 @@
 /* One packet of a direction, called an event. */
 struct pkt_event {
     uint32_t pkt;     /* index of the packet in trace.pkt */
-    uint32_t sent_at; /* index in trace.pkt of the packet that gives the event its time. It is
-                       * `pkt`, or the first captured packet that was sent after this one */
+    uint32_t sent_at; /* index in trace.pkt of the packet whose capture time is the time of this
+                       * event. It is `pkt` or, if the network reordered, the first captured
+                       * packet that was sent after `pkt` */
     bool response;
     bool damaged; /* a conformant receiver drops the packet, because its ICRC or form is wrong */
     bool usable;  /* the packet is undamaged, or its receiver accepted the damage */
@@ -59,7 +60,7 @@ struct request_pkt {
                               * executed */
     uint32_t msg_first;      /* index into inferred_setup.req of the packet that begins the
                               * message */
-    uint32_t off;            /* payload bytes of the same message in earlier packets */
+    uint32_t off;            /* number of payload bytes in the earlier packets of the message */
     uint32_t len;            /* payload bytes; for a READ, bytes requested */
     uint32_t rkey;           /* R_Key of a WRITE, READ or atomic */
     uint64_t va;             /* remote address of the packet's first byte */

@@ -5,14 +5,15 @@
 #include <string.h>
 #include "infer/supposed_use.h"
 
-/* Number of packets before and after an unexplained packet whose costs (supposed_use_add()) are
- * compared. */
+/* A packet that one use of the QPs does not explain may belong to the next use. To decide this, the
+ * search compares the costs (supposed_use_add()) of this number of packets before and after the
+ * packet. */
 #define BEFORE 256u
 #define AFTER  64u
 #define WINDOW 512u /* at least BEFORE + AFTER */
 
-/* Maximum number of requests before, and after, the unexplained packet that are examined as the
- * first request after a QP reuse. */
+/* Maximum number of requests before the unexplained packet, and also after it, that the search
+ * tries as the first request after a QP reuse. */
 #define STARTS_MAX 24u
 
 /* A second use of the QPs is assumed only if it lowers the cost of the packets (supposed_use_add())
@@ -28,12 +29,12 @@
 /* Maximum number of packets by which the network reorders the first responses after a QP reuse. */
 #define RESET_NEAR 64u
 
-/* The search tries suppositions about where a use of a QP pair begins (supposed_use.h). It compares
- * at most PER_PACKET * (packets of the trace) + EFFORT_MIN packets with a supposition. */
+/* The search tries suppositions about where a use of a QP pair begins (supposed_use.h). It passes
+ * at most PER_PACKET * (packets of the trace) + EFFORT_MIN packets to supposed_use_add(). */
 #define PER_PACKET UINT64_C(16)
 #define EFFORT_MIN (UINT64_C(1) << 18)
 
-/* Number of connections that are found without a search of all connections; a power of 2. */
+/* Number of entries in a cache of the latest connections; a power of 2. */
 #define RECENT_CONNS 64u
 
 /* Packets of one connection. */
@@ -51,8 +52,8 @@ struct search {
     const struct conn_packets *conn;
     uint8_t *cost;          /* for each packet of the connection: cost in the present use
                              * (supposed_use_add()) */
-    uint32_t start[WINDOW]; /* requests that may begin a use: indices into conn.pkt, in a ring of
-                             * the latest ones */
+    uint32_t start[WINDOW]; /* ring of the latest requests that may begin a use: indices into
+                             * conn.pkt */
     uint32_t start_cnt;
     uint32_t answered; /* first response in the present use: index into conn.pkt, or conn.cnt */
     uint64_t effort;
@@ -94,11 +95,11 @@ static unsigned add_packet(struct search *s, struct supposed_use *use, uint32_t 
     return cost < 0 ? 0 : (unsigned)cost;
 }
 
-/* Returns the cost of the packets from `from` to before `to` on the assumption that a new use of
- * the QPs begins at `from`. Stops when the cost exceeds `max`. If packet `from` costs 2 * USE_ODD
- * in the present use, the first response after it must fit the new use. Otherwise the packet may
- * have one wrong PSN, so the function adds USE_ODD. Sets *stop to the first packet that the new use
- * does not explain, or to `to`. */
+/* Returns the cost of the packets from `from` to before `to` if a new use of the QPs begins at
+ * `from`. Stops when the cost exceeds `max`. A packet `from` that costs 2 * USE_ODD or more in the
+ * present use may be a single packet with a wrong PSN. In this case, the function adds USE_ODD
+ * unless the first response after `from` fits the new use. Sets *stop to the first packet that the
+ * new use does not explain, or to `to`. */
 static unsigned cost_of_start(struct search *s, uint32_t from, uint32_t to, unsigned max,
                               uint32_t *stop)
 {
@@ -146,7 +147,7 @@ static uint32_t find_start(struct search *s, uint32_t from, uint32_t odd, uint32
 {
     uint32_t low = odd - from > BEFORE ? odd - BEFORE : from;
     uint32_t best[2] = {0, 0};  /* best start up to `odd`, and after it */
-    unsigned tries[2] = {0, 0}; /* number of starts examined up to `odd`, and after it */
+    unsigned tries[2] = {0, 0}; /* number of starts of a use tried: up to `odd`, and after it */
     uint32_t stop[2] = {to, to}, at;
     unsigned one = cost_between(s, low, to), least[2];
     bool later;
@@ -207,9 +208,10 @@ static const struct trace_packet *packet_at(const struct search *s, uint32_t i)
     return &s->trace->pkt[s->conn->pkt[i]];
 }
 
-/* If responses that `side` sent before packet `start` belong to the use that begins at `start`,
- * returns the frame from which on they belong to it. Otherwise returns 0. The first of them has a
- * lower MSN than an earlier response, which the previous use, begun at `from`, cannot explain. */
+/* The responder on side `side` may have been reset before the requester sends packet `start`, the
+ * first one of a new use. Some of its responses captured before `start` then belong to the new use.
+ * The first of them has a lower MSN than an earlier response, which the use that began at `from`
+ * cannot explain. Returns the frame number of this first response, or 0 if there is none. */
 static uint32_t find_reset(const struct search *s, uint32_t from, uint32_t start, uint8_t side)
 {
     uint32_t i = start - from > BEFORE ? start - BEFORE : from, high = 0, frame;
@@ -239,8 +241,7 @@ static uint32_t find_reset(const struct search *s, uint32_t from, uint32_t start
  * response acknowledges them, or if they were retransmitted. */
 static bool are_on_way(const struct search *s, uint32_t from, uint32_t start, uint8_t side)
 {
-    const struct trace_packet *again = NULL; /* of the requests after packet i, the one with the
-                                              * lowest PSN */
+    const struct trace_packet *again = NULL; /* request after packet i with the lowest PSN */
     roce_psn acked = {0};                    /* highest PSN that responses after packet i have */
     bool answered = false;
 
@@ -329,7 +330,7 @@ static void search_conn(struct search *s, struct qp_uses *uses)
 static bool list_packets(struct conn_packets **conn, size_t *cap, struct keymap *conns,
                          const struct trace *trace, const struct roce_flow_owner *owner)
 {
-    uint32_t recent[RECENT_CONNS] = {0}; /* latest connection with this hash of its number */
+    uint32_t recent[RECENT_CONNS] = {0}; /* cache: latest connection whose number has this hash */
 
     for (uint32_t i = 0; i < trace->cnt; i++) {
         const struct trace_packet *p = &trace->pkt[i];

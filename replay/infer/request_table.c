@@ -36,7 +36,7 @@ uint32_t request_table_msn(const struct inferred_setup *s, int64_t rel)
     return (s->msn + (e ? e->msgs_done : 0)) & ROCE_PSN_MASK;
 }
 
-/* State of the message that has begun but not ended, in a pass through the request packets. */
+/* State of the current message while the request packets are read in PSN order. */
 struct open_msg {
     bool open;
     enum roce_kind kind;
@@ -89,7 +89,7 @@ static void read_entry(const struct inferred_setup *s, struct request_pkt *e, ui
     struct roce_pkt pkt;
     bool starts = roce_opcode_starts(op);
 
-    /* The other packets of a message have no header that is needed here. */
+    /* Packets after the first one of a message have no header that is needed here. */
     if (starts || is_single(op->kind))
         trace_parse_headers(event_packet(s, e->event), &pkt);
     e->len = event_packet(s, e->event)->payload_len;

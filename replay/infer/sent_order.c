@@ -3,12 +3,12 @@
 
 #include <string.h>
 
-/* Maximum number of events by which a packet moves. */
+/* Maximum number of packets that sent_order_restore() moves a packet forward. */
 #define MOVE_MAX 1024u
 
-/* Returns whether the packet was sent before `latest`, the packet of the same direction that was
- * sent last so far (NULL: none). Otherwise sets *latest to the packet. Ignores damaged packets,
- * because the damage may be in their identification. */
+/* Returns whether the packet was sent before *latest, the packet of this direction that was sent
+ * last so far, or NULL if there is none. Otherwise sets *latest to the packet. Ignores damaged
+ * packets, because the damage may be in their IPv4 identification. */
 static bool overtaken(const struct trace *trace, const struct trace_packet *p,
                       const struct trace_packet **latest)
 {

@@ -40,7 +40,7 @@ struct tx_response {
                              * limited) */
 };
 
-/* State of our responder after an event at which its ePSN advanced. */
+/* State of our responder after a packet that advanced its ePSN. */
 struct epsn_advance {
     uint32_t event;
     int64_t epsn; /* relative PSN that our responder expects next */
@@ -99,8 +99,8 @@ struct session_watch {
      * contents. */
     int (*store)(void *ctx, uint32_t host, uint32_t rkey, uint64_t va, uint8_t byte, bool initial);
     int (*key)(void *ctx, uint32_t host, uint32_t rkey, bool valid);
-    /* Called when the request at `event` is played, at the time of packet `pkt` of the trace.
-     * `when` is the index of the event at whose place in the order the request is played. */
+    /* Called when the request that is event `event` is played. It is played in the place of event
+     * `when`, at the capture time of packet `pkt` of the trace. */
     int (*frame)(void *ctx, uint32_t dir, uint32_t event, uint32_t when, uint32_t pkt);
     /* Called before the requester's program posts work request `wr` (infer_work_requests.h). */
     int (*post)(void *ctx, uint32_t dir, uint32_t wr);

@@ -417,8 +417,8 @@ bool shadow_written_by_other(const struct shadow_memory *memory, uint32_t rkey, 
     return false;
 }
 
-/* Compares the bytes that a write stored with those of the view, where the two overlap. Returns 1
- * if they are equal, 0 if they differ, or -1 if the two do not overlap. */
+/* Compares the bytes that a write stored with the bytes that a response shows. Returns 1 if they
+ * are equal where the two overlap, 0 if they differ, or -1 if the two do not overlap. */
 static int stores_view(const struct shadow_write *write, const struct shadow_view *view)
 {
     int found = -1;

@@ -138,8 +138,8 @@ int shadow_claim_key(struct shadow_memory *memory, uint32_t rkey, unsigned acces
  * page. Returns 0, or -1 if out of memory. */
 int shadow_claim_invalidate(struct shadow_memory *memory, uint32_t rkey);
 
-/* Reserves the address space of all images. Returns NULL on success, or the reason of the
- * failure. */
+/* Reserves the address space for the image of each region. Returns NULL on success, or the reason
+ * of the failure. */
 const char *shadow_map(struct shadow_memory *memory);
 
 /* Marks a page as touched. `page` is its index in the region. */
@@ -160,9 +160,10 @@ bool shadow_covers(const struct shadow_region *region, uint64_t va, uint64_t len
 int shadow_register(struct shadow_region *region, struct rnic_pd *pd);
 void shadow_deregister(struct shadow_region *region);
 
-/* Compares the image with bytes that the capture shows at `va`. If they differ, stores the bytes
- * that the responder's program must have stored. Does not change bytes that a remote write stored.
- * The region must cover the bytes. Returns 0, or -1 if too much memory is used. */
+/* Compares the image of the region with bytes that the capture shows at `va`. If they differ,
+ * stores the bytes that the responder's program must have stored. Does not change bytes that a
+ * remote write stored. The region must cover the bytes. Returns 0, or -1 if too much memory is
+ * used. */
 int shadow_observe(struct shadow_memory *memory, struct shadow_region *region, uint64_t va,
                    const uint8_t *bytes, uint32_t len, const struct shadow_reader *reader);
 
@@ -192,15 +193,16 @@ struct shadow_view {
     bool atomic;  /* true for an atomic, because the responder executes later requests of the
                    * direction after it. false for a READ, because later requests may overtake it */
     uint64_t va;
-    const uint8_t *byte; /* `len` bytes of a word; a responder changes and reads the word
-                          * atomically */
+    const uint8_t *byte; /* bytes that the response shows, `len` of one memory word; a responder
+                          * reads and changes a word atomically */
     uint32_t len;
 };
 
-/* Returns whether the memory never had these bytes after a write of the same direction: whichever
- * write changed the word last, it stored other bytes. Returns false if no earlier request of the
- * direction wrote to the word. Also returns false if the word is changed by a write of unknown
- * bytes, or by an atomic without a captured response. */
+/* Returns whether a response shows bytes of a word that the memory cannot have had: an earlier
+ * request of the same direction wrote to the word, and none of the writes that may have changed it
+ * last stored these bytes. Returns false if no earlier request of the direction wrote to the word.
+ * Also returns false if a write of unknown bytes, or an atomic without a captured response, changes
+ * the word. */
 bool shadow_never_had(struct shadow_memory *memory, const struct shadow_view *view);
 
 /* Returns whether a remote write set the byte at `va`. The region must cover the byte. */

@@ -15,8 +15,8 @@
  * other words remain. */
 #define WORD_EFFORT (UINT64_C(1) << 18)
 
-/* Maximum number of requests before and after a READ that are searched for another READ of the same
- * byte. */
+/* Number of requests before and after a READ in which shown_by_other() searches for another READ of
+ * the same byte. */
 #define OTHER_READ_MAX 4096u
 
 /* The longest payload of a packet. */
@@ -383,7 +383,7 @@ void shared_memory_free(struct shared_memory *sh)
  */
 
 /* Returns the index of the first struct atomic_turn of a request packet. If the packet has none,
- * returns turn_cnt or the index of an atomic_turn of another packet. */
+ * returns where it would be in the sorted array. */
 static size_t turn_of(const struct shared_memory *sh, uint32_t dir, uint32_t entry)
 {
     size_t low = 0, high = sh->turn_cnt;

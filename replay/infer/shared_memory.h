@@ -33,7 +33,7 @@ struct shared_write {
     uint64_t left;
 };
 
-/* Place of one request in the order of the writes to one word. */
+/* Position of one request in the order of the writes to one word. */
 struct atomic_turn {
     uint32_t dir;
     uint32_t req;

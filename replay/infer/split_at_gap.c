@@ -26,7 +26,8 @@ static void sort_captured(struct recorded_direction *recorded)
         qsort(recorded->pkt, recorded->cnt, sizeof(*recorded->pkt), pkt_cmp);
 }
 
-/* Returns the first event after the gap that begins a message, or event_cnt if there is none. */
+/* Returns the index in setup.event of the first packet after the gap that begins a message, or
+ * event_cnt if there is none. */
 static uint32_t next_message(const struct inferred_setup *s)
 {
     uint32_t i = 0;
@@ -42,8 +43,8 @@ int split_at_gap(const struct inferred_setup *s, struct recorded_direction *head
                  struct recorded_direction *rest)
 {
     uint32_t from = next_message(s);
-    bool open = true; /* true: responses captured after `from` may still answer requests before the
-                       * gap */
+    bool open = true; /* true: a response captured after the start of the second part may still
+                       * answer a request before the gap */
 
     *head = *s->recorded;
     head->pkt = NULL;
@@ -58,8 +59,8 @@ int split_at_gap(const struct inferred_setup *s, struct recorded_direction *head
         const struct pkt_event *event = &s->event[i];
         bool after = i >= from;
 
-        /* After the gap, the requester may retransmit a request from before the gap. Packets after
-         * that request are played only in the part after the gap. */
+        /* The requester may retransmit a request from before the gap after the gap. From that
+         * request on, all packets are played only in the second part. */
         open &= !after || event->response || event->rel > s->gap;
         if ((after ? open && event->response && event->rel < s->gap
                    : !event->response || event->rel < s->gap) &&

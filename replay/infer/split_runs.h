@@ -13,7 +13,7 @@
  * responder host to session->host. Returns 0, or -1 if out of memory. */
 int split_runs_add(struct session *session, const struct recorded_direction *recorded);
 
-/* Frees the setups and the stretch of a direction. */
+/* Frees the setups of a direction, and its stretch (split_at_gap.h). */
 void split_runs_free(struct rc_direction *dir);
 
 #endif

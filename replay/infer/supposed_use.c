@@ -4,25 +4,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A use is the time from one connection of two QPs to the next. Costs of packets that the supposed
- * use explains, but another use explains better. USE_LATE: a request repeats a PSN that was
- * acknowledged, or its PSN precedes those of all other requests. USE_OTHER: a retransmission has
- * another payload than the original, because the program changed its buffer. */
+/* A use is the time from one connection of two QPs to the next. Most costs apply to packets that
+ * the supposed use explains, but that another use would explain better. USE_LATE: a request repeats
+ * a PSN that was acknowledged, or its PSN precedes those of all other requests. USE_OTHER: a
+ * retransmission has another payload than the original, because the program changed its buffer. */
 #define USE_LATE  1u
 #define USE_OTHER 1u
 
-/* Cost of a response whose MSN is lower than that of an earlier response. A new use explains it if
- * also a request repeats an acknowledged PSN, because the MSN then counts from 0 again. */
+/* Cost of a response whose MSN is lower than that of an earlier response. If a request also repeats
+ * an acknowledged PSN, a new use explains both: its MSN counts from 0 again. */
 #define USE_BACK (2 * USE_ODD - 1)
 
-/* Cost of an empty WRITE that Linux rxe sends only after RESET (D57), inside a use. */
+/* Cost of an empty WRITE that is not the first request of a use. Linux rxe sends such a WRITE only
+ * after RESET (D57), so it suggests that a new use begins there. */
 #define USE_RESET 2u
 
-/* Cost of a request that precedes the first one of the use, but was certainly sent after it: the
- * capture lacks its first copy. */
+/* Cost of a request whose PSN precedes that of the first captured request of the use, but that was
+ * certainly sent after it. The capture then lacks the first copy of the request. */
 #define USE_UNSEEN 8u
 
-/* PSNs that the capture may lack: before the first request and after the last one. */
+/* Maximum number of PSNs that the capture may lack before the first request of a use, and after the
+ * last one. */
 #define NEAR 64
 
 /* Largest number of PSNs that may be missing in the capture between two requests. */
@@ -31,7 +33,8 @@
 /* Time after which the network no longer reorders two packets, ns. */
 #define REORDER_NS UINT64_C(50000000)
 
-/* Maximum number of PSNs from a READ to the last response to it that is searched. */
+/* Maximum number of PSNs before a response in which answered_request() searches for the READ that
+ * it answers. */
 #define READ_PSNS 64
 
 /* Maximum number of PSNs by which Linux rxe shifts its requests (D41, D57). */
@@ -52,7 +55,7 @@ void supposed_use_free(struct supposed_use *use)
     free(use->run[1].request);
 }
 
-/* Returns the index that a PSN has in a run, if the run is that long. */
+/* Returns the index that the request with a PSN has in `run`, if `run` is long enough. */
 static uint32_t run_index(const struct use_run *run, roce_psn psn)
 {
     return (psn.v - run->first.v) & ROCE_PSN_MASK;
@@ -70,7 +73,7 @@ static struct use_request *find_request(const struct supposed_use *use, unsigned
     return at == KEYMAP_NONE ? NULL : &use->request[at];
 }
 
-/* Adds request `idx`, the first one with its PSN. Returns NULL if out of memory. */
+/* Adds packet `idx` as the first captured request with its PSN. Returns NULL if out of memory. */
 static struct use_request *put_request(struct supposed_use *use, unsigned side, uint32_t idx)
 {
     roce_psn psn = roce_psn_of(use->trace->pkt[idx].psn);
@@ -101,8 +104,8 @@ static bool lacks_address(const struct roce_pkt *p)
            (p->bth.opcode == ROCE_OP_RC_FLUSH || p->bth.opcode == ROCE_OP_RC_ATOMIC_WRITE);
 }
 
-/* Returns whether two packets with one opcode have different immediate data or atomic operands, or
- * invalidate different R_Keys. */
+/* Returns whether two packets with one opcode differ in the immediate data, the atomic operands or
+ * the invalidated R_Key. */
 static bool has_other_word(const struct roce_pkt *a, const struct roce_pkt *b)
 {
     return (roce_opcode_has(a->op, ROCE_HDR_IMMDT) && a->immdt.imm != b->immdt.imm) ||
@@ -136,9 +139,8 @@ static bool is_other_request(const struct roce_pkt *a, const struct roce_pkt *b)
            (a->atomiceth.va != b->atomiceth.va || a->atomiceth.rkey != b->atomiceth.rkey);
 }
 
-/* Returns whether two packets differ in at least two of opcode, length, address, immediate data or
- * operand, and payload bytes, so that they are not two copies of one request with one altered
- * field. */
+/* Returns whether two packets are certainly not copies of one request of which one was altered: at
+ * least two of opcode, length, address, immediate data or operand, and payload differ. */
 static bool is_unrelated(const struct roce_pkt *a, const struct roce_pkt *b)
 {
     size_t common = a->payload_len < b->payload_len ? a->payload_len : b->payload_len;
@@ -213,9 +215,8 @@ static unsigned compare_requests(const struct supposed_use *use, uint32_t idx, u
         return is_same_payload(&pkt, &before) ? 0 : USE_OTHER;
     if (is_empty_only(&pkt) || is_empty_only(&before) || is_shifted(use, side, &pkt))
         return USE_OTHER;
-    /* This may be a shifted request whose copy with the other PSN was not captured. Only the first
-     * copy costs USE_ODD; the next copies of the same request are not a further sign of another
-     * use. */
+    /* The request may be a shifted one, and the capture lacks its copy with the other PSN. Only its
+     * first copy costs USE_ODD. Further copies are not a further sign of another use. */
     if (use->side[side].shifts) {
         if (e->shifted && use->trace->pkt[e->shifted].opcode == pkt.bth.opcode &&
             use->trace->pkt[e->shifted].payload_len == pkt.payload_len)
@@ -251,8 +252,8 @@ static void start_side(struct use_side *side, uint32_t idx, const struct trace_p
                               .high_psn = roce_psn_add(roce_psn_of(p->psn), -1)};
 }
 
-/* Returns whether a PSN is so far from the requested PSNs that the requests between cannot all be
- * missing in the capture. */
+/* Returns whether a PSN is far from all requested PSNs: more than GAP_MAX requests in between would
+ * be missing in the capture. */
 static bool is_far(const struct use_side *side, roce_psn psn)
 {
     return roce_psn_diff(psn, side->reach) >= GAP_MAX || roce_psn_diff(psn, side->base) < -NEAR;
@@ -266,9 +267,8 @@ static bool is_sent_after(const struct trace *trace, const struct trace_packet *
 }
 
 /* Request `p` has an earlier PSN than the first captured request of the use. Returns whether `p`
- * was certainly sent after that request. The capture times or identifications show this, or the
- * fact that a request was already retransmitted. Returns false if the capture may lack the start of
- * the use. */
+ * was nevertheless sent after that request, as the capture times, the IPv4 identifications or an
+ * earlier retransmission show. Returns false if the capture may lack the start of the use. */
 static bool precedes_unseen(const struct supposed_use *use, const struct use_side *side,
                             const struct trace_packet *p)
 {
@@ -346,10 +346,10 @@ static const struct use_request *answered_request(const struct supposed_use *use
     return e;
 }
 
-/* Returns whether response `p` certainly answers a copy of its request that was captured after the
- * response with the highest MSN. Between the two, no packet of the use was captured for a time in
- * which delayed responses would arrive. The earlier copies were already answered, so long before
- * that neither the network nor the capture made `p` as a copy of that response. */
+/* Returns whether response `p` answers a copy of its request that was captured after the response
+ * with the highest MSN. Before this copy, no packet of the use was captured for a time in which
+ * delayed responses would arrive. The responses to the earlier copies were captured before that
+ * time. So neither the network nor the capture made `p` as a copy of one of them. */
 static bool answers_later_copy(const struct supposed_use *use, unsigned which,
                                const struct trace_packet *p, const struct use_request *e)
 {
@@ -379,10 +379,9 @@ static bool has_other_original(const struct supposed_use *use, const struct trac
 }
 
 /* Returns whether a response has a lower MSN than an earlier response that the responder certainly
- * sent first. The response to a duplicate READ or atomic may have the MSN of the first execution,
- * unless it certainly answers a later copy. `e` is the request with the PSN of the response, or
- * NULL. If the earlier response was captured before this request, the responder certainly sent it
- * first. */
+ * sent first. It did if the earlier response was captured before `e`, the request with the PSN of
+ * the response (or NULL). The response to a duplicate READ or atomic may have the MSN of the first
+ * execution, unless it certainly answers a later copy. */
 static bool counts_back(const struct supposed_use *use, unsigned which,
                         const struct trace_packet *p, const struct use_request *e)
 {

@@ -31,35 +31,37 @@ struct use_side {
     roce_psn base;      /* lowest PSN requested */
     roce_psn next;      /* PSN after the highest requested PSN */
     roce_psn reach;     /* PSN after the highest response that the requests may have */
-    roce_psn apart;     /* if `is_apart`: PSN after a request whose PSN is far from all other
-                         * requested PSNs */
-    bool is_apart;      /* the PSN of the latest new request was far from all other requested
-                         * PSNs */
-    uint32_t ended;     /* number of messages that ended, up to the highest PSN */
-    bool repeats;       /* a PSN was requested twice */
-    bool shifts;        /* the requester may shift the PSNs of its requests (D57) */
-    bool counted;       /* `msn` is known */
-    uint32_t msn;       /* MSN before the first message */
-    bool answered;      /* a response was captured */
-    uint32_t high_msn;  /* highest MSN so far */
-    uint32_t high_pkt;  /* index into trace.pkt of the response with the highest MSN */
-    roce_psn high_psn;  /* highest PSN of a response */
+    roce_psn apart;    /* PSN after a request far from all other requested PSNs; valid if `is_apart`
+                        * is true */
+    bool is_apart;     /* the PSN of the latest new request was far from all other requested
+                        * PSNs */
+    uint32_t ended;    /* number of messages that ended up to the highest requested PSN */
+    bool repeats;      /* a PSN was requested twice */
+    bool shifts;       /* the requester may shift the PSNs of its requests (D57) */
+    bool counted;      /* `msn` is known */
+    uint32_t msn;      /* MSN before the first message */
+    bool answered;     /* a response was captured */
+    uint32_t high_msn; /* highest MSN so far */
+    uint32_t high_pkt; /* index into trace.pkt of the response with the highest MSN */
+    roce_psn high_psn; /* highest PSN of a response */
 };
 
 /* First captured request with one particular PSN. */
 struct use_request {
     uint32_t pkt;     /* index into trace.pkt */
     uint32_t last;    /* index into trace.pkt of the latest copy */
-    uint32_t shifted; /* index into trace.pkt of another request with this PSN, if the requester
-                       * shifts PSNs; 0: none */
-    uint32_t before;  /* index into trace.pkt of the latest response before that copy; 0: none */
+    uint32_t shifted; /* index into trace.pkt of a different request with this PSN, if the
+                       * requester shifts PSNs; 0: none */
+    uint32_t before;  /* index into trace.pkt of the latest response captured before `last`; 0:
+                       * none */
     uint32_t answer;  /* index into trace.pkt of the latest response with this PSN; 0: none */
     uint32_t copies;  /* number of copies captured */
     uint32_t answers; /* number of responses with this PSN, without copies by the network */
     uint32_t ended;   /* minimum number of messages that ended up to this request; 0: unknown */
 };
 
-/* Requests with consecutive PSNs, in PSN order: nearly all requests of a use. */
+/* Requests of one side with consecutive PSNs, in PSN order. It has nearly all requests of the side.
+ */
 struct use_run {
     roce_psn first; /* PSN of request[0] */
     struct use_request *request;
@@ -72,10 +74,11 @@ struct supposed_use {
     bool from_start; /* the use begins with the first packet that was added. Otherwise earlier
                       * packets may be missing in the capture */
     uint64_t time;   /* capture time of the latest packet, ns */
-    uint32_t quiet;  /* index into trace.pkt of the latest packet before which no packet of the use
-                      * was captured for some time */
+    uint32_t quiet;  /* index into trace.pkt of the first packet after the latest time of at
+                      * least TRACE_COPY_NS without a packet of the use */
     struct use_side side[2];
-    struct use_run run[2]; /* for each side: the requests whose PSNs follow that of the first */
+    struct use_run run[2]; /* for each side: the requests whose PSNs directly follow that of its
+                            * first request */
     struct keymap psns;    /* all other requests; keys: {side, PSN} */
     struct use_request *request;
     size_t request_cap;

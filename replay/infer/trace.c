@@ -182,8 +182,8 @@ struct hosts {
     size_t cap;
 };
 
-/* Returns 1 if `addr` had this MAC address in all flows so far, 0 if the MAC address differs, or
- * -1 if out of memory. */
+/* Returns 1 if `addr` had this MAC address, or none yet, in all flows so far. Returns 0 if it had
+ * another one, or -1 if out of memory. */
 static int has_mac(struct hosts *h, const uint8_t addr[16], const uint8_t mac[MAC_LEN])
 {
     uint32_t cnt = h->addr.cnt, i;
@@ -259,8 +259,8 @@ const char *trace_form_defect(const struct roce_pkt *pkt)
     return NULL;
 }
 
-/* Adds a frame to the trace if it is a RoCE packet. *pkt has the previous frame. Returns 0, or -1
- * and an error. */
+/* Adds a frame to the trace if it is a RoCE packet. The previous call left its packet in *pkt.
+ * Returns 0, or -1 and an error. */
 static int add_packet(struct trace *trace, const struct captured_frame *frame, struct roce_pkt *pkt,
                       struct error *error)
 {
@@ -362,18 +362,18 @@ static int fix_all_icrcs(struct trace *trace)
 /* ---- IPv4 identification -----------------------------------------------------------------------
  */
 
-/* Largest increase of the identification between two packets of a flow that still shows their
- * order. Packets of other flows between the same two hosts have the identifications between the
- * two. */
+/* Maximum increase of the IPv4 identification between two packets of a flow that still shows their
+ * order. Identifications between the two belong to packets of other flows to the same host. */
 #define ID_STEP_MAX 4096
 
-/* Longest time between two packets whose identifications are compared, ns. */
+/* Maximum time between two packets whose IPv4 identifications are compared, ns. */
 #define ID_TIME_MAX UINT64_C(1000000000)
 
 /* Least number of packets from which we infer that a sender numbers its packets. */
 #define NUMBERED_MIN 8u
 
-/* Returns the increase of the identification from one packet to another, or 0 if it is unknown. */
+/* Returns the increase of the IPv4 identification from one packet to another, or 0 if it is
+ * unknown. */
 static int id_step(const struct trace_packet *from, const struct trace_packet *to)
 {
     int16_t step = (int16_t)(uint16_t)(to->ip_id - from->ip_id);
@@ -382,12 +382,12 @@ static int id_step(const struct trace_packet *from, const struct trace_packet *t
     return time > ID_TIME_MAX || step > ID_STEP_MAX || step < -ID_STEP_MAX ? 0 : step;
 }
 
-/* Limits of trace_shows_all_between(): largest increase of the identification, and number of
- * packets before, between and after the two that are searched. */
+/* Limits of trace_shows_all_between(): maximum increase of the IPv4 identification between its two
+ * packets, and maximum number of packets that it searches before, between and after them. */
 #define BETWEEN_MAX     63
 #define BETWEEN_PACKETS 256
 
-/* Steps of the identification between successive packets. */
+/* Steps of the IPv4 identification from one packet to the next. */
 struct id_steps {
     const struct trace_packet *prev;
     uint32_t up, down, other; /* number of steps that increase the identification, that decrease it,
@@ -409,16 +409,16 @@ static void count_step(struct id_steps *steps, const struct trace_packet *p)
     steps->prev = p;
 }
 
-/* Returns whether nearly all steps are small, and more steps increase the identification than
- * decrease it. */
+/* Returns whether a sender numbers its packets: nearly all steps of the IPv4 identification are
+ * small, and more steps increase it than decrease it. */
 static bool are_increasing(const struct id_steps *steps)
 {
     return steps->up >= NUMBERED_MIN && steps->up > steps->down &&
            steps->other <= (steps->up + steps->down) / 16;
 }
 
-/* Sets `numbered` of all flows. A flow is numbered if its sender increases the identification in
- * all packets to the same host, or only in the packets of this flow. Returns 0, or -1 if out of
+/* Sets `numbered` of all flows. The member is true if the sender increases the IPv4 identification
+ * from packet to packet, at least among the packets of this flow. Returns 0, or -1 if out of
  * memory. */
 static int find_numbered(struct trace *trace)
 {
@@ -436,7 +436,8 @@ static int find_numbered(struct trace *trace)
 
         flow->host_numbered = are_increasing(all);
         flow->numbered = flow->host_numbered;
-        /* If all packets of the host have one identification, so have those of this flow. */
+        /* If the identification is equal in all packets to this host, it is also equal in those of
+         * this flow. */
         for (size_t i = 0; vary && !flow->numbered && i < flow->cnt; i++)
             count_step(&own, &trace->pkt[flow->pkt[i]]);
         flow->numbered |= are_increasing(&own);

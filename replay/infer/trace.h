@@ -41,8 +41,7 @@ struct trace_packet {
                        * roce_pkt.overlay; 0 without a tunnel */
     uint32_t psn;
     const struct peer_quirk *icrc_fixed; /* known deviation of the sender that explains the wrong
-                                          * ICRC, which we corrected; NULL if the ICRC was not
-                                          * corrected */
+                                          * ICRC, if the replay corrected the ICRC; else NULL */
     uint32_t msn;                        /* MSN of the AETH, if there is an AETH */
     uint32_t payload_len;                /* bytes of payload without pad */
     uint16_t payload_off;                /* offset of the payload in `data` */
@@ -72,7 +71,8 @@ struct trace_flow {
     uint32_t reverse;   /* number of the pair of hosts in the reverse order, or KEYMAP_NONE */
     uint32_t good;      /* number of packets that a receiver does not drop */
     bool numbered;      /* the sender increases the IPv4 identification from packet to packet */
-    bool host_numbered; /* it does so for all packets to the same host, not only for this flow */
+    bool host_numbered; /* true: the sender increases the IPv4 identification in all packets to
+                         * the same host, not only in those of this flow */
     uint8_t macs[12];   /* destination and source MAC of the first frame, if `has_macs` */
     bool has_macs;
     uint32_t *pkt; /* indices into trace.pkt, in capture order */

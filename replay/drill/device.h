@@ -30,7 +30,8 @@ struct drill_net {
     enum roce_encap encap;
     uint8_t dut_addr[16], own_addr[16];
     uint8_t dut_mac[6], own_mac[6];
-    uint32_t own_qpn; /* QPN of the drill's own end for object 0; object N has own_qpn + N */
+    uint32_t own_qpn; /* QPN of the drill's own end that is the peer of object 0 of the script;
+                       * for object N it is own_qpn + N */
 };
 
 /* Returns the addresses for IP version 4 or 6. The DUT has address 192.0.2.2 or 2001:db8::2. */
@@ -39,8 +40,8 @@ struct drill_net drill_net_of(unsigned ip);
 /* Computes the address of multicast group `group` (1..255) in the IP version of `net`. */
 void drill_net_group(const struct drill_net *net, uint64_t group, uint8_t addr[16]);
 
-/* Return the QPN, the R_Key and the start address of the memory that the drill's own end uses as
- * peer of an object. */
+/* Return the QPN of the drill's own end that is the peer of an object, and the R_Key and start
+ * address of its memory. */
 uint32_t drill_own_qpn(const struct drill_net *net, int object);
 uint32_t drill_own_key(int object);
 uint64_t drill_own_address(int object);
@@ -125,11 +126,11 @@ struct drill_device_ops {
     /* Sets *out to the value of a counter. Returns false if the device has no such counter. The
      * function pointer is NULL if the device has no counters at all. */
     bool (*counter)(const struct drill_device *dev, const char *name, uint64_t *out);
-    /* Functions of a device in real time; NULL in virtual time. wait() waits until time `until`,
-     * or until the device has done something, and returns the time. The wait is at most some
-     * milliseconds. arrived() returns the time of the frame that output() returned last.
-     * patience() returns how much later than its time window an event may occur, ns. clock()
-     * returns the time. */
+    /* Functions of a device in real time; NULL in virtual time. wait() waits until time `until` or
+     * until the device did something, but at most some milliseconds, and returns the time.
+     * arrived() returns the arrival time of the frame that output() returned last. patience()
+     * returns the permitted delay of an event after its time window, ns. clock() returns the time.
+     */
     uint64_t (*wait)(struct drill_device *dev, uint64_t until);
     uint64_t (*clock)(const struct drill_device *dev);
     uint64_t (*arrived)(const struct drill_device *dev);

@@ -76,8 +76,8 @@ static void print_arrow_line(FILE *out, size_t cnt)
         fputs("─", out);
 }
 
-/* Prints the end of a row: its mark and, if the row differs from the drill, the FILE:LINE of the
- * drill. */
+/* Prints the end of a row of the ladder: its mark and, if the row differs from the drill, FILE:LINE
+ * of the line in the drill. */
 static void print_mark(FILE *out, const struct drill_case *c, const struct drill_log_row *row)
 {
     static const char *const marks[] = {"", " ✓", " ✗", " ≈"};
@@ -217,7 +217,8 @@ static void print_case(FILE *out, const struct drill_case *c)
 
 /* ---- the text report ------------------------------------------------------------------------- */
 
-/* Returns the number of cases of the drill that begins at `i`. */
+/* Returns the number of cases of the drill whose first case is case `i`. A case is a drill with one
+ * combination of its variants. */
 static size_t drill_cases(const struct drill_suite *suite, size_t i)
 {
     size_t cnt = 1;
@@ -284,8 +285,8 @@ static struct group_row *find_group(struct group_row *row, unsigned *cnt,
     return &row[(*cnt)++];
 }
 
-/* Prints the number of drills with each verdict. `left`: the run stopped early, so the table has a
- * column for the cases that were not played. */
+/* Prints the number of drills with each verdict. If `left` is true, the run stopped early, and the
+ * table has a column for the cases that were not played. */
 static void print_table(FILE *out, const struct group_row *row, unsigned cnt, bool left)
 {
     struct group_row sum = {.name = "all", .len = 3};
@@ -372,8 +373,8 @@ void drill_tap(FILE *out, const struct drill_suite *suite)
 
 /* ---- the JUnit report ------------------------------------------------------------------------ */
 
-/* Prints the start of a test case. Its class is the file, as in the JUnit of rocedrill replay: two
- * drills of different folders can have the same name. */
+/* Prints the start of a test case. The attribute `classname` is the path of the file, because
+ * drills in different folders can have the same name. */
 static void print_testcase(FILE *out, const struct drill_case *c)
 {
     char name[400];

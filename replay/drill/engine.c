@@ -41,8 +41,8 @@ static void add_id(char *list, size_t cap, const char *id)
     snprintf(list + len, cap - len, "%s%s", len ? " " : "", id);
 }
 
-/* Sets the verdict, and the line where the drill stopped. After a known deviation the verdict
- * remains "known", because the deviation explains the failure. */
+/* Ends the drill at the line of `event`: sets the line and the verdict of the result. But after a
+ * known deviation the verdict remains "known", because the deviation explains the failure. */
 static void stop_at(struct drill_engine *e, const struct script_step *step,
                     const struct script_event *event, enum drill_verdict verdict)
 {
@@ -58,9 +58,9 @@ static void stop_at(struct drill_engine *e, const struct script_step *step,
         r->verdict = verdict;
 }
 
-/* Sets `base`, from which the upper bound of the next event's time window counts, and `anchor`,
- * from which its lower bound counts. In virtual time both are the time of this event. In real time,
- * an event whose line has no delay may be reported late, for example a completion by the agent. So
+/* Sets the times from which the time window of the next event counts: `base` for its upper bound,
+ * `anchor` for its lower bound. In virtual time, both are the time of this event. In real time, an
+ * event whose line has no delay may be reported late, for example a completion by the agent. So
  * `anchor` is then the time of the latest event whose line has a delay. */
 static void set_base(struct drill_engine *e, const struct script_event *event, uint64_t time)
 {
@@ -78,8 +78,8 @@ static void set_base(struct drill_engine *e, const struct script_event *event, u
     e->stalled = e->ops->stalled ? e->ops->stalled(e->ctx.dev) : 0;
 }
 
-/* Sets the reason why the engine ended a drill that would otherwise run forever. The device failed,
- * or it does not stop sending. */
+/* The engine ends a drill that would otherwise run forever, because the device failed or does not
+ * stop sending. Sets this reason. */
 static void note_endless(struct drill_engine *e)
 {
     const char *failure = e->ops->failure ? e->ops->failure(e->ctx.dev) : NULL;
@@ -88,8 +88,8 @@ static void note_endless(struct drill_engine *e)
     e->unsupported = failure && device_is_unsupported(failure);
 }
 
-/* Ends a step with the alternative `event`, which the behaviour of the device matched. Returns
- * false if the drill ends with this alternative. */
+/* The behaviour of the device matched the alternative `event`, so the step ends. Returns false if
+ * the drill also ends. */
 static bool take_alternative(struct drill_engine *e, const struct script_step *step,
                              const struct script_event *event)
 {
@@ -115,9 +115,8 @@ static bool take_alternative(struct drill_engine *e, const struct script_step *s
     return true;
 }
 
-/* Considers only the alternatives whose time window begins after the window of the step's main
- * event has ended. Returns the earliest start of these windows, ns, or 0 if there is no such
- * alternative. */
+/* Returns the earliest start, ns, of the time windows of the step's alternatives that begin after
+ * the window of its first alternative has ended. Returns 0 if no window begins then. */
 static uint64_t later_window(const struct drill_engine *e, const struct script_step *step)
 {
     const struct script_event *main = &e->script->event[step->first];
@@ -285,9 +284,9 @@ static bool check_value(struct drill_engine *e, const struct script_event *event
     }
 }
 
-/* Returns an alternative of a failed action that the behaviour of the device matches, or NULL. The
- * alternative of a verb expects the opposite result of the verb, so it always matches after the
- * verb's line has failed. */
+/* The line of an action failed. Returns an alternative of the line that the behaviour of the device
+ * matches, or NULL. The alternative of a verb expects the opposite result of the verb, so after the
+ * verb's line failed it always matches. */
 static const struct script_event *met_alternative(struct drill_engine *e,
                                                   const struct script_step *step)
 {
@@ -395,8 +394,8 @@ static bool check_whole_events(struct drill_engine *e)
     return true;
 }
 
-/* Returns the script's last event whose row in the log precedes row `row`, or the last event of the
- * script if there is none. */
+/* Returns the event to which the latest row of the log before row `row` belongs. If there is none,
+ * returns the last event of the script. */
 static const struct script_event *event_before(const struct drill_engine *e, size_t row)
 {
     size_t last = e->script->step_cnt - 1;

@@ -18,9 +18,9 @@ static bool is_word_char(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '.' || c == '-';
 }
 
-/* Reads the number at `at`. Reports an error if the number exceeds 64 bits. If `value` is false,
- * also reports an error if a '.' and a digit follow. If `value` is true, the token is the value of
- * a field, which may be an IP address. */
+/* Reads the number at `at`. Reports an error if the number exceeds 64 bits. If `value` is true, the
+ * number is the value of a field, and may be the start of an IP address. Otherwise, also reports an
+ * error if a '.' and a digit follow. */
 static void take_number(struct lexer *lexer, bool value)
 {
     struct lex_token *token = &lexer->token;

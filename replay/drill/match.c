@@ -38,8 +38,8 @@ struct drill_log_row *match_pending_frame(struct drill_engine *e, int qp, bool a
     return NULL;
 }
 
-/* Marks a row of the log as differing from `event`, the first alternative of its step.
- * consume_frame() replaces the mark if the row matches another alternative. */
+/* Marks a row of the log as different from the expected event. `event` is the first alternative of
+ * the step. If the row later matches another alternative, consume_frame() replaces the mark. */
 static void mark_difference(struct drill_log_row *row, const struct script_event *event)
 {
     if (row->mark == DRILL_MARK_DIFF)
@@ -66,8 +66,8 @@ uint64_t match_latest(const struct drill_engine *e, const struct script_event *e
 {
     uint64_t patience = e->patience;
 
-    /* If another alternative has a later window, an event in that window belongs to that
-     * alternative and is not late. So the patience ends where that window begins. */
+    /* An event in the later window of another alternative belongs to that alternative and is not
+     * late. So this line accepts delayed events only until that window begins. */
     if (e->later > event->time.to && e->later - event->time.to < patience)
         patience = e->later - event->time.to;
     return match_time_after(match_time_after(e->base, event->time.to), patience);
@@ -83,8 +83,8 @@ uint64_t match_none_end(const struct drill_engine *e, const struct script_event 
 {
     uint64_t longer = e->ops->stalled ? e->ops->stalled(e->ctx.dev) - e->stalled : 0;
 
-    /* An alternative may expect the event that this line excludes. If a slow device sends that
-     * event late, this line must not match. So wait longer. */
+    /* Another alternative may expect the event that this line excludes. A slow device may send that
+     * event late. This line then must not match before the event arrives, so wait longer. */
     if (e->alternatives)
         longer += e->patience < ABSENT_NS ? e->patience : ABSENT_NS;
     return match_time_after(match_time_after(e->base, event->time.to), longer);
@@ -98,7 +98,7 @@ uint64_t match_least_delay(const struct drill_engine *e, const struct script_eve
     return low > slack ? low - slack : 0;
 }
 
-/* Appends words for the event from which a time counts, such as "line 7". */
+/* Appends words that name the event from which a time counts, such as "line 7". */
 static void add_line(struct strbuf *t, unsigned line)
 {
     if (line)
@@ -128,9 +128,8 @@ static bool in_time(struct drill_engine *e, const struct script_event *event, ui
     return false;
 }
 
-/* Appends a hint to the problem if the author of the drill probably made a mistake. Examines the
- * failed line, and the line of the last packet that the drill sent before it
- * (drill_packet_doubt()). */
+/* Appends a hint if the author of the drill probably made a mistake (drill_packet_doubt()).
+ * Examines the failed line, and the line of the last packet that the drill sent before it. */
 static enum outcome_of_try add_doubts(struct drill_engine *e, const struct script_event *event)
 {
     size_t len = strlen(e->problem);
@@ -236,7 +235,7 @@ static enum outcome_of_try try_acks(struct drill_engine *e, const struct script_
 }
 
 /* Returns the outcome of a line that expects the absence of an event: "> nothing", "no comp" and so
- * on. `found` describes such an event of the device; NULL: there was none. */
+ * on. If the device caused such an event, `found` describes it; otherwise it is NULL. */
 static enum outcome_of_try try_none(struct drill_engine *e, const struct script_event *event,
                                     const char *found)
 {

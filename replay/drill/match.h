@@ -54,8 +54,8 @@ struct drill_engine {
     bool gone; /* the connection to the device ended */
     bool endless;
     bool unsupported;     /* the device lacks a verb or an operation */
-    size_t first_pending; /* rows of the log before this index were expected by a line, or are not
-                           * frames of the DUT */
+    size_t first_pending; /* index into the log: earlier rows are not frames of the DUT, or a
+                           * line already expected them */
     struct queued_comp comp[DRILL_QUEUE_MAX];
     unsigned comp_cnt, comp_total;
     struct queued_async async[DRILL_QUEUE_MAX];

@@ -248,9 +248,9 @@ bool drill_fill_compare(const struct drill_context *ctx, const struct script_fil
     return true;
 }
 
-/* Returns the position of the packet's first byte in the contents that its line names. If the line
- * names a memory region, this is the offset in the region of the address that the packet reads or
- * writes. Otherwise it is the offset in the message. */
+/* A line names the contents of a payload. Returns the position in these contents at which the
+ * packet's payload begins. If the line names a memory region, it is the offset in the region of the
+ * address that the packet reads or writes. Otherwise it is the offset in the message. */
 static uint64_t fill_base(const struct drill_context *ctx, const struct script_packet *packet,
                           bool from_dut, const struct roce_pkt *pkt)
 {
@@ -426,8 +426,8 @@ static bool has_altered(const struct script_packet *packet)
     return false;
 }
 
-/* Builds the frame and returns its length. Fields that the network alters do not change the ICRC:
- * the frame keeps the ICRC of its sender. */
+/* Builds the frame and returns its length. If the network alters fields, the ICRC remains that of
+ * the sender. */
 static size_t build_frame(const struct drill_context *ctx, const struct script_packet *packet,
                           struct roce_pkt *pkt, uint8_t *buf, size_t cap)
 {

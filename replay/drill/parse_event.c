@@ -460,8 +460,7 @@ static bool parse_body(struct parser *p, struct script_event *event)
                              "listen, connect, accept, reject, establish or disconnect");
 }
 
-/* Returns whether the event is an expectation, which the device must fulfil within its time
- * window. */
+/* Returns whether an event is an expectation: the device must cause it within its time window. */
 static bool is_expectation(const struct script_event *event)
 {
     switch (event->kind) {

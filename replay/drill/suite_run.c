@@ -388,8 +388,8 @@ static void *run_cases(void *arg)
     }
 }
 
-/* Moves the cases that were not played to the end of suite->at. Returns 0, or -1 if out of
- * memory. */
+/* Moves the cases that were not played after the end of the cases that were played in suite->at.
+ * Returns 0, or -1 if out of memory. */
 static int set_apart(struct drill_suite *suite)
 {
     struct error error;

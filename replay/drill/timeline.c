@@ -12,8 +12,8 @@
 #include "util/keymap.h"
 #include "util/strbuf.h"
 
-/* Limits of one drill: number of frames of the device, and number of timer events. The engine stops
- * a device that exceeds a limit. */
+/* Limits of the device's frames and timer events in one drill. The engine stops a device that
+ * exceeds a limit. */
 #define FRAMES_MAX 20000u
 #define TIMERS_MAX 200000u
 

@@ -72,8 +72,7 @@ void device_cm_close(struct device_cm *c)
     memset(c, 0, sizeof(*c));
 }
 
-/* Returns the parameters that both a REQ and a REP contain, for the QP of the
- * program that uses the device. */
+/* Returns the parameters that both a REQ and a REP contain, for the QP of the DUT's program. */
 static struct rnic_cm_param param_of(const struct script_options *o, uint32_t qpn, uint32_t psn)
 {
     return (struct rnic_cm_param){

@@ -22,7 +22,7 @@ struct recv_buffer {
     uint64_t id;
     uint64_t off;
     uint32_t len;
-    bool named; /* true: the script names the buffer, which is `place`. false: the buffer is in
+    bool named; /* true: the buffer is the region `place` that the script names. false: it is in
                  * the receive memory */
     struct script_value place;
 };

@@ -104,7 +104,7 @@ static uint32_t key_value(const struct drill_device *dev, const struct script_va
 static const struct {
     enum rnic_wr_opcode opcode, imm;
     enum script_opt local, remote;
-    uint32_t len; /* length of the request in bytes if the script names none */
+    uint32_t len; /* length of the request in bytes if the line has no length */
 } posts[SCRIPT_VERB_CNT] = {
     [SCRIPT_VERB_SEND] = {RNIC_WR_SEND, RNIC_WR_SEND_IMM, SCRIPT_OPT_FROM, SCRIPT_OPT_CNT, 0},
     [SCRIPT_VERB_WRITE] = {RNIC_WR_WRITE, RNIC_WR_WRITE_IMM, SCRIPT_OPT_FROM, SCRIPT_OPT_TO, 0},

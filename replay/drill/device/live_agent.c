@@ -168,7 +168,8 @@ json_t *live_agent_qp_request(const struct live_agent *agent, int object, const 
 
 /* ---- creating objects ------------------------------------------------------------------------ */
 
-/* Adds to a request the number that the agent chose for the object which option `opt` names. */
+/* Adds to a request the agent's number for an object of the script: the object that option `opt`
+ * names. */
 static void name_object(const struct live_agent *agent, const struct script_options *o,
                         enum script_opt opt, const char *name, json_t *request)
 {

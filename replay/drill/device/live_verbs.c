@@ -95,7 +95,7 @@ static int post_recv(struct live_agent *agent, const struct script_event *event)
 static const struct {
     const char *opcode, *imm;
     enum script_opt local, remote;
-    uint32_t len; /* length of the request in bytes if the script names none */
+    uint32_t len; /* length of the request in bytes if the line has no length */
 } posts[SCRIPT_VERB_CNT] = {
     [SCRIPT_VERB_SEND] = {"send", "send_imm", SCRIPT_OPT_FROM, SCRIPT_OPT_CNT, 0},
     [SCRIPT_VERB_WRITE] = {"write", "write_imm", SCRIPT_OPT_FROM, SCRIPT_OPT_TO, 0},

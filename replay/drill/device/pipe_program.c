@@ -74,8 +74,8 @@ static void release_held(struct pipe_program *program)
     program->held_len = 0;
 }
 
-/* Reads the standard error of the command and copies it to the standard error of this process.
- * Before the first reply, stores the text in `held` instead, until `held` is full. */
+/* Copies what the command wrote to its standard error to that of this process. Before the first
+ * reply, stores the text in `held` instead, until `held` is full. */
 static void take_errors(struct pipe_program *program)
 {
     char text[PIPE_HELD_MAX];

@@ -30,8 +30,8 @@ struct pipe_program {
     bool replied;
     bool late;                /* the command did not reply in time */
     bool not_started;         /* the shell could not start the command */
-    char held[PIPE_HELD_MAX]; /* standard error of the command before its first reply, which may be
-                               * the shell's error message */
+    char held[PIPE_HELD_MAX]; /* text that the command wrote to its standard error before its
+                               * first reply; it may be an error message of the shell */
     size_t held_len;
     char problem[300]; /* reason why pipe_program_call() returned NULL */
 };

@@ -26,8 +26,8 @@ int expected_lines_record(struct expected_lines *lines, int qp, uint8_t opcode, 
     return 0;
 }
 
-/* Returns the frame number of the first recorded packet with this QP, opcode and PSN, except those
- * that earlier lines use. Returns 0 if there is none. */
+/* Returns the frame number of the first recorded packet with this QP, opcode and PSN that no
+ * earlier line has used. Returns 0 if there is none. */
 static uint32_t find_recorded(struct expected_lines *lines, int qp, uint8_t opcode, uint32_t psn)
 {
     for (size_t i = 0; i < lines->recorded_cnt; i++) {
@@ -79,8 +79,8 @@ static void print_peer_place(const struct script *script, uint64_t va, uint32_t 
     fprintf(out, " va 0x%" PRIx64 " rkey 0x%x", va, rkey);
 }
 
-/* Prints from where a request takes its payload: the offset of its message in region L (the local
- * memory). */
+/* Prints the source of a request's payload: the offset of its message in region L, the local memory
+ * of the device's program. */
 static void print_sent_bytes(const struct expected_lines *lines, unsigned qp,
                              const struct roce_pkt *pkt, FILE *out)
 {

@@ -34,8 +34,8 @@ struct posted_message {
 /* Properties of a packet to the device, or of a verb. The lines that expect the effects of the
  * packet or verb depend on them. */
 struct from_meaning {
-    char content[80]; /* contents of the buffer of a receive, such as "fill 58", for the line that
-                       * checks these contents; or "" */
+    char content[80]; /* line part with the contents of a receive buffer, such as "fill 58"; a
+                       * later line checks them. "": none */
     char memory[16];  /* region whose bytes the READ responses of the device contain, or "" */
     bool verb; /* the line is a verb, such as a posted receive, after which a device may send an ACK
                 * with its new credits */

@@ -199,9 +199,9 @@ static void print_duration(char *buf, size_t cap, uint64_t ns)
         snprintf(buf, cap, "+%" PRIu64 "ns", ns);
 }
 
-/* Writes the lines for the rows of the log before time `end`. If a row is STEP_NS or more after the
- * previous line, a timer of the device caused the row. `wait` describes this timer (NULL: no
- * timer). */
+/* Writes a line for each row of the log before time `end`. A row that is STEP_NS or more after the
+ * previous line was caused by a timer of the device. `wait` describes this timer; NULL: no timer is
+ * expected. */
 static void write_rows(struct writer *w, const struct drill_result *result, uint64_t end,
                        const struct from_step *wait)
 {
@@ -254,8 +254,8 @@ static int write_wait(struct writer *w, const struct from_step *step)
     rc = play_so_far(w, line, &script, &result);
     if (rc == 0)
         write_rows(w, &result, UINT64_MAX, step);
-    /* The last row contains the reason why this play ended. Later plays have no such row, so do not
-     * count it. */
+    /* The last row only contains the reason why the drill ended at this point. When further lines
+     * follow, the log has no such row. So do not count it. */
     if (rc == 0 && w->rows && result.log[w->rows - 1].line != 0 && !result.log[w->rows - 1].frame)
         w->rows--;
     drill_result_free(&result);

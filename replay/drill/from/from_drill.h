@@ -27,8 +27,8 @@
 struct from_step {
     char *text;        /* the line without its time; NULL for a wait */
     uint32_t frame;    /* frame number in the capture; 0 if there is none */
-    char unit;         /* for a wait: name of the `let` constant of the drill that is the
-                        * shortest permitted time, or 0 */
+    char unit;         /* for a wait: letter of the `let` constant that contains the shortest
+                        * permitted time; 0: none */
     uint64_t least_ns; /* for a wait: value of that constant, ns */
     struct from_meaning meaning;
 };
@@ -72,8 +72,8 @@ FILE *from_line(struct from_drill *d);
 int from_line_end(struct from_drill *d, uint32_t frame, struct from_meaning meaning);
 
 /* Adds a wait until a timer of the device fires. `least_ns` is the shortest time that the
- * specification permits for this timer, or 0. `unit` is the name of the `let` constant with that
- * time, or 0. Returns 0, or -1 and an error. */
+ * specification permits for this timer, or 0. `unit` is the letter of the `let` constant that
+ * contains this time, or 0. Returns 0, or -1 and an error. */
 int from_wait(struct from_drill *d, char unit, uint64_t least_ns);
 
 /* Widens the region of an R_Key so that it contains the range. Ignores the range if the region

@@ -18,11 +18,11 @@ struct source {
     struct replay *replay;
     struct from_directions q;
     uint64_t local_len, local_next;
-    bool timeout;              /* an ACK timeout expires in the drill */
-    uint8_t rnr_code;          /* RNR timer code + 1 of the drill's constant W; 0: the drill has no
-                                * W */
-    uint8_t rnr[FROM_QPS_MAX]; /* for each QP: RNR timer code + 1 of the RNR NAK whose wait has
-                                * not ended, or 0 */
+    bool timeout;     /* an ACK timeout expires in the drill */
+    uint8_t rnr_code; /* 1 + code of the RNR timer that constant W of the drill stands for; 0:
+                       * the drill does not define W */
+    uint8_t rnr[FROM_QPS_MAX]; /* for each QP: 1 + timer code of an RNR NAK after which the QP
+                                * still waits; 0: it does not wait */
 };
 
 static const struct requester_run *run_of(const struct source *s, unsigned qp)

@@ -10,7 +10,8 @@
 #include "util/sigint.h"
 #include "util/strbuf.h"
 
-/* Maximum number of findings that are reported after the check of their frame; they need 25 MB. */
+/* Maximum number of findings that are kept for frames checked earlier; these findings need 25 MB.
+ */
 #define LATE_MAX     262144u
 #define COMMENTS_MAX 16u /* limit of comments for each frame */
 #define COMMENT_LEN  512u
@@ -115,7 +116,7 @@ static bool next_spooled(struct annotator *a, struct roce_finding *f)
 static void copy_block(void *user, const uint8_t *block, uint32_t len, bool big)
 {
     (void)big;
-    /* A write error stays set in the stream `out`; annotate_write() checks for it at the end. */
+    /* A write error remains set in the stream `out`. annotate_write() tests for it at the end. */
     (void)pcapng_writer_copy_block(user, block, len);
 }
 

@@ -20,7 +20,7 @@ struct annotator {
     FILE *out; /* the annotated copy */
     const char *out_name;
     FILE *spool; /* temporary file with the findings, in the order of their frames */
-    /* Findings that were reported after their frame was checked. */
+    /* Findings that were reported only when a later frame was checked. */
     struct late_finding *late;
     uint32_t late_cnt, late_cap;
     uint64_t lost; /* number of findings dropped because `late` was full or memory ran out */

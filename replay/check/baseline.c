@@ -26,7 +26,7 @@ struct performance {
 };
 
 struct baseline_conn {
-    uint32_t index; /* the other capture has a corresponding connection */
+    uint32_t index; /* number of the connection */
     bool paired;    /* the other capture has the same connection */
     struct conn_key key;
     struct performance is;

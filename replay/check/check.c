@@ -31,9 +31,9 @@
 #define JSON_CONN    3072u /* typical line of a connection, bytes */
 #define JSON_FINDING 512u  /* typical line of a finding or congestion episode, bytes */
 
-/* Smallest memory limit of a part, bytes, if the capture is split between several parts. A part
- * that uses half of its limit requests the merge of the parts. The other half is for the packets
- * that are judged before the merge. */
+/* Smallest memory limit of one part of a capture that is split between threads, bytes. A part that
+ * uses half of its limit requests the merge of all parts. The other half is for the packets that it
+ * judges until the merge. */
 #define SPLIT_MEM ((size_t)8 << 20)
 
 #define REJ_OF_REP 1 /* value of the field `message` in a REJ that rejects a REP */
@@ -51,12 +51,12 @@ struct judge {
     struct roce_flow *flow;
     unsigned part;
     uint32_t frame; /* number of the frame that is being judged */
-    uint64_t bytes; /* captured bytes of all RoCE packets up to `frame` */
+    uint64_t bytes; /* captured bytes of all RoCE packets up to frame `frame` */
     /* Bit set of the QPNs of unanswered REPs, as unanswered_cm_filter() returns it. Copied from
      * check_report.unanswered_cm, so that for most packets the list of unanswered REPs need not be
      * searched. */
     uint64_t rep_filter;
-    unsigned rep_changes; /* unanswered_cm.changes when `rep_filter` was copied */
+    unsigned rep_changes; /* value of unanswered_cm.changes when `rep_filter` was copied */
 };
 
 /* State of the check of one capture. */
@@ -102,8 +102,8 @@ static void print_error(const struct check *check, const struct roce_finding *fi
             roce_finding_text(finding, buf, sizeof(buf)));
 }
 
-/* Returns whether a JSON line of about `cost` bytes is within the limits. Lines that are not
- * important (no violation, no failure) may use only half of the limit. */
+/* Returns whether the limits permit another JSON line of about `cost` bytes. Lines that report no
+ * violation and no failure are not important, and may use only half of the limit. */
 static bool may_list(const struct judge *judge, uint32_t cost, bool important)
 {
     uint64_t room = JSON_ROOM + JSON_RATIO * judge->bytes;
@@ -301,9 +301,9 @@ static inline void judge_packet(struct judge *judge, const struct parsed_frame *
         note_data_packet(judge, &item->pkt);
 }
 
-/* Prefetches the packet that is judged 8 places later (`late`), and the connection state of the
- * packet 3 places later (`soon`). Does not prefetch the bytes of the frames: the digests of the
- * packets suffice. */
+/* Prefetches what the thread needs next: `late`, the packet that it judges 8 places later, and the
+ * connection state of `soon`, the packet 3 places later. Does not prefetch the bytes of the frames,
+ * because the thread reads only the digests of the packets. */
 static inline void prefetch_items(const struct roce_flow *flow, const struct parsed_frame *late,
                                   const struct parsed_frame *soon)
 {
@@ -363,8 +363,9 @@ static void wait_for_turn(void *user)
         turns_wait(&judge->check->turns, judge->part, judge->frame);
 }
 
-/* Handles a packet marked SPLIT_ALONE. The thread of its part `part` waits for all earlier packets,
- * then judges it; every other thread waits until it is judged. */
+/* Handles a packet marked SPLIT_ALONE: no other packet may be judged at the same time. The thread
+ * of its part `part` waits for all earlier packets and then judges the packet. Every other thread
+ * waits until then. */
 static void judge_alone(struct judge *judge, const struct parsed_frame *item, unsigned part)
 {
     struct turns *turns = &judge->check->turns;
@@ -402,7 +403,8 @@ static void judge_part(void *user, unsigned part, const struct frame_batch *fram
         atomic_store(&check->crowded, true);
 }
 
-/* Counts the frames of the next window. Returns whether the split continues with this window. */
+/* The split reader calls this function before it reads the next frames. Counts these frames.
+ * Returns false to end the split. */
 static bool look_at_window(void *user, const struct capture_reader *reader,
                            const struct frame_counts *counts, uint32_t frames)
 {
@@ -439,9 +441,9 @@ static bool watches_order(const struct check_options *options)
     return false;
 }
 
-/* Returns the number of threads between which to split the capture. Returns 1, which means no
- * split, if a watch or an option needs the packets in order, or if the capture is not a mapped
- * file. Without --jobs, splits the capture only if the parts are about equal. */
+/* Returns the number of threads between which the capture is split. Returns 1, no split, if a watch
+ * or an option needs the packets in order, or if the capture is not a mapped file. Without --jobs,
+ * also returns 1 if the parts would be very unequal. */
 static unsigned choose_threads(struct check *check)
 {
     const struct check_options *options = check->options;

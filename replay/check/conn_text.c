@@ -94,7 +94,7 @@ static bool are_matched(const struct roce_conn_summary *sum)
 /* Returns whether the capture shows every completion of operations of this kind. */
 static bool would_show(const struct check_conn *c, enum roce_oper oper)
 {
-    /* The snaplen may cut a READ request before its length. */
+    /* The snaplen may cut off the length field of a READ request. */
     bool cut = oper == ROCE_OPER_READ && c->sum.facts.truncated;
 
     return c->sum.facts.svc == ROCE_SVC_RC && are_matched(&c->sum) && !cut;

@@ -15,7 +15,7 @@
 struct turns {
     unsigned cnt; /* number of threads */
     struct turn {
-        /* Frame number below which the thread has judged all its frames. */
+        /* Lowest frame number that the thread may still have to judge. */
         _Alignas(128) _Atomic uint64_t next;
     } of[TURNS_MAX];
 };

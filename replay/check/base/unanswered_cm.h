@@ -36,13 +36,13 @@ struct unanswered_cm {
 void unanswered_cm_add(struct unanswered_cm *list, const struct roce_cm_msg *cm,
                        const struct roce_pkt *pkt, uint32_t frame, uint64_t time);
 
-/* Records a data packet: its sender has an established connection. Removes the REP that this sender
- * received, although no RTU was captured. */
+/* Records a data packet, which shows that its sender has an established connection. Removes the REP
+ * to which this sender has not answered with a captured RTU. */
 void unanswered_cm_note_packet(struct unanswered_cm *list, const struct roce_pkt *pkt);
 
-/* Returns a bit set of the QPNs in the listed REPs: bit QPN modulo 64 is set for each REP. If
- * unanswered_cm_has() returns false for the destination QP of a packet, unanswered_cm_note_packet()
- * need not be called. */
+/* Returns a set of the QPNs in the listed REPs, for a quick test: each REP sets bit QPN modulo 64.
+ * If unanswered_cm_has() returns false for the destination QP of a packet,
+ * unanswered_cm_note_packet() need not be called. */
 uint64_t unanswered_cm_filter(const struct unanswered_cm *list);
 static inline bool unanswered_cm_has(uint64_t filter, uint32_t qpn)
 {

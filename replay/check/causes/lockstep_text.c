@@ -3,8 +3,8 @@
 
 #include "check/base/conn_state.h"
 
-/* A requester with fewer messages than this is not described, because it had little reason to send
- * several at once. */
+/* Least number of messages of a requester that is described. With fewer messages, a requester has
+ * little reason to send several at once. */
 #define MESSAGES_MIN 100u
 
 uint64_t lockstep_ns(const struct roce_conn_summary *sum, unsigned side)
@@ -25,9 +25,9 @@ uint64_t lockstep_ns(const struct roce_conn_summary *sum, unsigned side)
     if (sum->facts.svc != ROCE_SVC_RC || messages < MESSAGES_MIN || s->max_reads_in_flight > 1 ||
         ns * 2 < check_conn_duration_ns(sum) || ns > check_conn_duration_ns(sum))
         return 0;
-    if (s->max_psns_in_flight > 1 && writes) /* messages of several packets: checks that the
-                                              * bytes in flight never exceeded the average
-                                              * message length */
+    /* If the messages have several packets, compare bytes instead: one message in flight has at
+     * most the average message length. */
+    if (s->max_psns_in_flight > 1 && writes)
         return s->oper[ROCE_OPER_READ].messages == 0 && s->max_bytes_in_flight * writes <= bytes
                    ? ns
                    : 0;

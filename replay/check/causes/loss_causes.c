@@ -9,9 +9,9 @@
 
 #define CHECK_FOR_DROPS "check for drops (full queues, a priority without PFC, a bad link) "
 
-/* The text does not mention the losses on one side of the capture point if they are fewer than
- * 1/FEW of the losses on the other side. They may be only apparent: one NAK may stand for several
- * losses, and responses to a READ may be captured while the requester restarts the READ. */
+/* Losses on one side of the capture point are not mentioned if they are fewer than 1/FEW of those
+ * on the other side. They may be only apparent, for two reasons. One NAK may stand for several
+ * losses. Responses to a READ may be captured while the requester restarts the READ. */
 #define FEW 3u
 
 static void say_overtaken(struct strbuf *t, const struct slow_direction *w)
@@ -51,7 +51,8 @@ static void say_damaged(struct strbuf *t, const struct slow_direction *w)
                 w->mine->bad_icrc);
 }
 
-/* Appends a part of the path, which ends at the addresses `a` and `b`. NULL: the capture point. */
+/* Appends the part of the path between two addresses: `from`, address `a`, `to` and address `b`.
+ * NULL as an address stands for the capture point. */
 static void add_path(struct strbuf *t, const char *from, const uint8_t *a, const char *to,
                      const uint8_t *b)
 {
@@ -325,8 +326,9 @@ static uint64_t add_timeout_losses(struct strbuf *t, const struct slow_direction
 
 enum timeout_place { BEFORE_CAPTURE = 1, BACK_FROM_CAPTURE = 2, BEHIND_CAPTURE = 4 };
 
-/* Begins the text with the part of the path that lost packets before timeouts, if the capture shows
- * one. After reordering, a timeout need not show a loss. Returns the separator of the next line. */
+/* Begins the text with the part of the path in which packets were lost before timeouts. Appends
+ * nothing if the capture does not show this part, or if packets were reordered, because a timeout
+ * then need not show a loss. Returns the separator of the next line. */
 static const char *add_timeout_place(struct strbuf *t, const struct slow_direction *w)
 {
     const struct roce_timeout_losses *losses = &w->mine->timeout_losses;

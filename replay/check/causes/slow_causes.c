@@ -16,8 +16,8 @@
 
 #define LINE_LEN 1024
 
-/* The possible causes, each with the wait that it causes. WAIT_CAUSES means that the cause leads to
- * several waits, for example reordering to sequence NAKs and to ACK timeouts. */
+/* Possible causes, each with the kind of wait to which it leads. WAIT_CAUSES stands for several
+ * kinds. For example, reordering leads to sequence NAKs and to ACK timeouts. */
 static const struct {
     const struct slow_cause *cause;
     enum wait_cause wait;
@@ -120,9 +120,9 @@ static void add_main_cause(struct strbuf *t, const struct slow_direction *w, uin
     }
 }
 
-/* Appends how many retransmitted packets sequence NAKs requested, and how many the requester
- * retransmitted only because they follow these packets (go-back-N). Appends nothing if other causes
- * led to retransmissions, or if the capture lacks retransmissions. */
+/* Appends how many retransmitted packets the sequence NAKs named, and how many others the requester
+ * retransmitted because of go-back-N. Appends nothing if other causes led to retransmissions, or if
+ * the capture lacks retransmissions. */
 static void add_followers(struct strbuf *t, const struct slow_direction *w, uint64_t again)
 {
     const struct roce_retx_summary *r = &w->mine->retx[ROCE_CAUSE_SEQ_NAK];

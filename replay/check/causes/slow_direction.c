@@ -12,8 +12,8 @@
  * the previous packet after less than REFUSED_NS (ns). */
 #define REFUSED_MIN 16u
 #define REFUSED_NS  UINT64_C(100000)
-/* Time after which a packet is captured again if the network or the capture duplicates it, ns: at
- * most this. */
+/* Maximum time between a packet and its duplicate, if the network or the capture made the
+ * duplicate, ns. */
 #define DOUBLED_NS UINT64_C(50000)
 
 uint64_t slow_setup_ns(const struct roce_conn_summary *sum)

@@ -28,7 +28,8 @@ struct slow_direction {
     uint64_t rtu_ns;
     struct path path;    /* packets between the two capture points; its members `mine` and `its` are
                           * NULL without a second capture */
-    uint64_t silence_ns; /* notable silences of the connection before requests of this side, ns */
+    uint64_t silence_ns; /* time in which the connection had notable silences before requests of
+                          * this side, ns */
 };
 
 /* Events between two capture points that can explain a cause: bits of slow_cause.between. */

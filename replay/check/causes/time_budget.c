@@ -25,8 +25,8 @@ static const struct {
     [WAIT_SILENCE] = {ROCE_CAUSE_NONE, "silence", "new requests of the program", "no new requests"},
 };
 
-/* Returns the index of the element of `waits` that has the name of wait `i`. If the capture has no
- * responses to the requester, the reason of a wait before a timeout is unknown. */
+/* Returns the index in `waits` of the words for wait `i`. If the capture lacks the responses to the
+ * requester, the reason of a wait before a timeout is unknown. */
 static unsigned wait_words(const struct slow_direction *w, unsigned i)
 {
     return i == WAIT_TIMEOUT && slow_is_one_sided(w) ? WAIT_UNKNOWN : i;
@@ -124,8 +124,8 @@ uint64_t time_budget_waited_ns(const struct roce_conn_summary *sum)
     return a > b ? a : b;
 }
 
-/* Returns the place where the comparison with a second capture shows a loss that can explain a
- * wait, or "" if it shows none. `between`: as in slow_is_between(). */
+/* Returns " between the two capture points" if the second capture shows that a loss there can
+ * explain a wait, otherwise "". `between`: as in slow_is_between(). */
 static const char *place_of(const struct slow_direction *w, unsigned between)
 {
     return slow_is_between(w, between) ? " between the two capture points" : "";
@@ -156,7 +156,8 @@ static void explain_sequence_naks(struct strbuf *t, const struct slow_direction 
                 slow_is_lost(w) && w->gone == 1 ? "" : "s");
 }
 
-/* Appends the place of a loss: between an endpoint and the capture point. */
+/* Appends the part of the path where a loss happened: between the endpoint `addr` and the capture
+ * point. */
 static void add_place(struct strbuf *t, bool before, const uint8_t *addr)
 {
     strbuf_addf(t, before ? " between " : " between the capture point and ");
@@ -164,8 +165,8 @@ static void add_place(struct strbuf *t, bool before, const uint8_t *addr)
     strbuf_addf(t, before ? " and the capture point" : "");
 }
 
-/* Appends what was lost before the ACK timeouts, and where. The place is named only if it is the
- * same for all timeouts. */
+/* Appends what was lost before the ACK timeouts, and in which part of the path. Appends the part
+ * only if it is the same for all timeouts. */
 static void explain_losses(struct strbuf *t, const struct slow_direction *w)
 {
     const struct roce_timeout_losses *losses = &w->mine->timeout_losses;

@@ -97,10 +97,9 @@ const struct slow_cause slow_response_late = {
     "roce.analysis.ack_rtt >= 0.01 || roce.analysis.response_time >= 0.01",
     SLOW_BY_DELAY};
 
-/* Appends the average wait for one RNR NAK, advertised and observed. As in the time budget, the
- * observed wait begins with the latest packet of the requester. If the requester sent this packet
- * after the NAK, the observed wait is shorter than the time since the NAK. Appends that time if it
- * is much longer. */
+/* Appends two averages: the wait that an RNR NAK demands, and the wait of the requester. The time
+ * budget counts the second one from the latest packet of the requester, which the requester may
+ * have sent after the NAK. If the time since the NAK is much longer, appends it too. */
 static void add_waited(struct strbuf *t, const struct slow_direction *w)
 {
     const uint64_t cnt = slow_go_backs(w, ROCE_CAUSE_RNR_NAK),
@@ -247,7 +246,7 @@ static void look_spurious(struct strbuf *t, const struct slow_direction *w)
     strbuf_addf(t, " after the requests; the requester waited ");
     strbuf_add_durations(t, w->mine->timeout_min_ns, w->mine->timeout_max_ns);
     strbuf_addf(t, "\n       ");
-    /* If responses are late, an earlier clause has already named the host. */
+    /* If the responses are late, the text already names the host. */
     if (!is_response_late(w)) {
         add_slow_host(t, w);
         strbuf_addf(t, "; ");

@@ -108,8 +108,9 @@ static void find_differences(struct two_points *all)
     }
 }
 
-/* Guesses the median of each direction whose packets all occur several times: the first ones of
- * equal packets are usually the same packet. Some are not, so they do not remain matched. */
+/* Guesses the median time difference of each direction in which every packet occurs several times.
+ * Of several equal packets, the first one in each capture is usually the same packet, so these are
+ * matched for the guess. Afterwards the matches are removed, because some of them are wrong. */
 static void guess_medians(struct two_points *all, struct point_packet **a, struct point_packet **b)
 {
     two_points_match(all, a, b, MATCH_FIRST);
@@ -142,9 +143,9 @@ static void align_clocks(struct two_points *all, struct point_packet **a, struct
         const struct point_direction *back = reverse_of(all, i);
         const uint32_t cnt = sort_differences(all, i, ns);
 
-        /* The packets of the direction with the smaller time difference pass the point of b first.
-         * If the captures have no common packet in this direction, the opposite direction passes
-         * the point of a first. */
+        /* In the direction with the smaller time difference, packets pass the capture point of b
+         * first. If the captures have no common packet in one direction, the packets of the other
+         * direction pass the capture point of a first. */
         if (back && (back->matched || back->guessed))
             d->from_b = !(d->matched || d->guessed) || d->median < back->median;
         if (cnt && d->from_b && ns[cnt - 1] > least)
@@ -196,8 +197,8 @@ static bool is_during(const struct two_points *all, unsigned which, uint32_t dir
     return early >= (int64_t)other->first_time && late <= (int64_t)other->last_time;
 }
 
-/* Returns how many of the `lost` packets were not lost, but are only missing in the second
- * capture. */
+/* Some of the `lost` packets were acknowledged, so the second capture only lacks them. Returns
+ * their number. */
 static uint64_t missed_of(const struct point_direction *d, uint64_t lost)
 {
     const uint64_t missed = d->losses[!d->from_b].missed;
@@ -284,7 +285,8 @@ static void count_second(struct two_points *all, uint32_t dir, const struct poin
     r->packets[1]++;
     r->only_second += p->mate == NO_MATE && during;
     r->outside_first += p->mate == NO_MATE && !during;
-    /* Do not count NAKs for late packets, which the receiver treats as lost. */
+    /* Do not count NAKs for late packets: the receiver sent them because of the delay, not because
+     * of a loss. */
     r->behind += p->in_disorder || p->again ? 0 : p->naks;
 }
 

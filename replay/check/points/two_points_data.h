@@ -92,7 +92,7 @@ struct point_direction {
     bool from_b;  /* packets of this direction pass the capture point of b before that of a */
     bool emptied; /* two_points_adopt() moved all packets to another direction */
     bool matched; /* at least one packet of this direction is in both captures */
-    bool guessed; /* not `matched`, and `median` is that of the first ones of equal packets */
+    bool guessed; /* true: `matched` is false, and `median` is a guess of guess_medians() */
     /* Time at b minus the time at a, of the packets that occur once in each capture, ns. */
     int64_t least, median, most;
     struct point_losses losses[2]; /* [0]: inferred from capture a, [1]: from b */
@@ -158,7 +158,8 @@ struct point_packet **two_points_sort(struct point_capture *at, bool icrc);
 
 enum point_match {
     MATCH_SINGLE,   /* packets that occur once in each capture, not counting copies */
-    MATCH_FIRST,    /* the first one of all equal packets, in directions that are not `matched` */
+    MATCH_FIRST,    /* the first of several equal packets in each capture, in directions that are
+                     * not `matched` */
     MATCH_REPEATED, /* packets that occur several times in a capture */
 };
 

@@ -3,7 +3,7 @@
 #include <string.h>
 #include "check/points/two_points_data.h"
 
-/* Time, ns, that misfit() adds for a packet that would have arrived before it was sent. */
+/* misfit() adds this time, ns, if the packet would have arrived before it was sent. */
 #define BEFORE_SENT (UINT64_MAX / 4)
 /* Maximum number of packets with damaged addresses whose originals are searched in the other
  * capture. */
@@ -52,10 +52,10 @@ static void join_packets(struct two_points *all, struct point_packet *a, struct 
     b->mate = (uint32_t)(a - all->at[0].packet);
 }
 
-/* Returns how unlikely it is that packet `a` of capture a and packet `b` of capture b are the same
- * packet, ns. This is the deviation of their time difference from the median of the direction. If
- * the median is unknown, a delay of 0 is assumed. Adds BEFORE_SENT if the packet would have arrived
- * before it was sent. */
+/* Returns a measure, ns, of how unlikely it is that packet `a` of capture a and packet `b` of
+ * capture b are the same packet. It is the deviation of their time difference from the median of
+ * the direction; without a median, from a delay of 0. Adds BEFORE_SENT if the packet would have
+ * arrived before it was sent. */
 static uint64_t misfit(const struct two_points *all, const struct point_packet *a,
                        const struct point_packet *b)
 {
@@ -67,9 +67,9 @@ static uint64_t misfit(const struct two_points *all, const struct point_packet *
     return (uint64_t)off + (delay < -all->spread - 1 ? BEFORE_SENT : 0);
 }
 
-/* Matches two groups of equal packets, one group from each capture. Each packet of the smaller
- * group is matched with a packet of the other group, in capture order, for which misfit() is
- * small. */
+/* Matches two groups of equal packets, one from each capture. Each packet of the smaller group is
+ * matched with the packet of the other group that has the smallest misfit(), without changing the
+ * order. */
 static void match_repeated(struct two_points *all, struct point_packet **a, uint32_t a_cnt,
                            struct point_packet **b, uint32_t b_cnt)
 {

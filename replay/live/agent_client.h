@@ -21,7 +21,7 @@ struct agent_client {
     char *buf; /* bytes received after the last complete line */
     size_t len, cap;
     char name[128]; /* address of the agent: HOST:PORT or unix:PATH */
-    /* Called every few milliseconds while the client waits for a reply; NULL: not called. */
+    /* Called every few milliseconds while the client waits for a reply; NULL: no such calls. */
     void (*idle)(void *ctx);
     void *idle_ctx;
     /* Properties of the target's device, from the agent's reply to "hello". */

@@ -10,9 +10,8 @@
 
 #define RECV_DEPTH 512u /* receives of a QP of the agent */
 
-/* Local ACK timeout of the target when it is the requester: 4.096 us * 2^16 = 268 ms. It is long
- * enough for a loaded machine to send our responses, and short enough for tests that wait for a
- * retransmission. */
+/* Local ACK timeout of the target as requester: 4.096 us * 2^16 = 268 ms. A loaded machine can send
+ * our responses in this time, and tests that wait for a retransmission do not take long. */
 #define TIMEOUT_CODE 16
 
 static json_t *access_json(unsigned access)
@@ -241,8 +240,8 @@ static json_t *store_json(const struct live *live, const struct live_event *e,
     return out;
 }
 
-/* A refusal by the agent is an error here, and not a reason to skip the connection, because the
- * event changes a region or QP that the agent has already created. */
+/* The event changes a region or QP that the agent has already created. So a refusal by the agent is
+ * an error here, not a reason to skip the connection. */
 int agent_setup_event(struct live *live, const struct live_event *e, struct error *error)
 {
     struct live_run *run = &live->run[e->run];

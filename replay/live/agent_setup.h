@@ -36,7 +36,8 @@ bool agent_setup_connect(struct live *live, uint32_t dir, uint32_t max_send, uns
 /* Sets up memory and QPs of a target that is the responder. Returns 0, or -1 and an error. */
 int agent_setup_all(struct live *live, struct error *error);
 
-/* Carries out an event of the script. Returns 0, or -1 and an error. */
+/* Carries out an event of the live script (live_script.h) at the target. Returns 0, or -1 and an
+ * error. */
 int agent_setup_event(struct live *live, const struct live_event *event, struct error *error);
 
 /* Creates a QP of the stream's service (UC or UD) at the target. Sets *qp to the number by which

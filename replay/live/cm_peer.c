@@ -12,8 +12,8 @@
 /* Time to wait until the target's program connects to us, ns. */
 #define LISTEN_NS UINT64_C(30000000000)
 
-/* If this number of requests of one connection did not arrive in time, the replay no longer waits
- * for requests of this connection. */
+/* Maximum number of requests of one connection that may arrive later than --tolerance, or not at
+ * all. After that, the replay no longer waits for requests of this connection. */
 #define MISSES_MAX 4u
 
 enum cm_peer_turn_kind { TURN_CM, TURN_EVENT, TURN_STEP };
@@ -22,9 +22,8 @@ struct cm_peer_turn {
     uint32_t pkt;
     enum cm_peer_turn_kind kind;
     uint32_t exch;
-    /* Index of the message or event that is played. For TURN_CM, a message of the exchange. For
-     * TURN_EVENT, an event of the live script. For TURN_STEP, an event of the direction in which
-     * the target sends requests. */
+    /* Index of what is played. TURN_CM: message of the CM exchange. TURN_EVENT: event of the live
+     * script. TURN_STEP: packet of the direction in which the target sends requests. */
     uint32_t idx;
     uint32_t seq;
 };
@@ -184,7 +183,7 @@ static bool list_turns(struct cm_peer *peer)
     return true;
 }
 
-/* Waits for the live time that corresponds to time `time` of the capture. Returns 0, or -1 and an
+/* Waits until the live time that corresponds to time `time` of the capture. Returns 0, or -1 and an
  * error. */
 static int wait_due(struct cm_peer *peer, uint64_t time, struct error *error)
 {
@@ -201,9 +200,10 @@ static void set_clock(struct cm_peer *peer, uint64_t time)
     peer->recorded = time;
 }
 
-/* If `event` is EVENT_NONE, waits until the target has sent every request that precedes the current
- * event in the capture. Otherwise waits until request_tracker_may_proceed() permits that `event` is
- * played. Waits at most the tolerance. Returns 0, or -1 and an error. */
+/* Waits for requests of the target, at most the time of option --tolerance. If `event` is
+ * EVENT_NONE, waits for every request that precedes the current packet in the capture. Otherwise
+ * waits until request_tracker_may_proceed() permits the replay to play event `event`. Returns 0, or
+ * -1 and an error. */
 static int wait_request(struct cm_peer *peer, struct cm_peer_conn *conn, uint32_t event,
                         struct error *error)
 {
@@ -234,8 +234,8 @@ static int play_cm(struct cm_peer *peer, const struct cm_peer_turn *turn, struct
             return -1;
         live_cm_act(&peer->cm, turn->exch, turn->idx);
     } else {
-        /* The first connection needs a longer wait, because a person or a script starts the
-         * target's program. */
+        /* Wait longer for the first connection: a person or a script starts the target's program.
+         */
         if (!peer->connected && peer->cm.ours == CM_PASSIVE && patience < LISTEN_NS)
             patience = LISTEN_NS;
         if (live_cm_expect(&peer->cm, turn->exch, turn->idx, patience, learn_private, peer,

@@ -125,7 +125,8 @@ static const struct shadow_region *find_unknown_rkey(struct cm_peer_conns *conns
 /* ---- selecting directions ----------------------------------------------------------------------
  */
 
-/* Copies the skip reason `text`; the session owns the copy. Returns the copy, or "no memory". */
+/* Copies the reason for skipping a direction. The session owns the copy. Returns the copy, or "no
+ * memory". */
 static const char *keep_reason(struct cm_peer_conns *conns, const char *text)
 {
     struct session *d = conns->live->drive;
@@ -158,8 +159,8 @@ static uint32_t cm_exchange_of_run(const struct cm_peer_conns *conns, uint32_t i
             if (memcmp(flow->src, x->addr[asks], 16) == 0 &&
                 memcmp(flow->dst, x->addr[!asks], 16) == 0 && s->peer_qpn == exch->rec_qpn[asks] &&
                 s->qpn == exch->rec_qpn[!asks]) {
-                found = i; /* continue the search: of several exchanges with these QPNs, the latest
-                            * one before the packets belongs to their connection */
+                found = i; /* do not stop here: if several exchanges have these QPNs, the
+                            * connection belongs to the latest one before its packets */
                 *we_request = asks == conns->cm->ours;
             }
     }
@@ -194,8 +195,8 @@ static const char *unplayable_run(const struct cm_peer_conns *conns, uint32_t id
     return NULL;
 }
 
-/* Returns whether a message of the direction consists of several packets. Both ends must then use
- * the recorded path MTU. */
+/* Returns whether a message of the direction has several packets, which is only possible if both
+ * ends use the recorded path MTU. */
 static bool is_cut_by_mtu(const struct inferred_setup *s)
 {
     for (uint32_t i = 0; i < s->event_cnt; i++) {

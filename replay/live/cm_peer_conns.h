@@ -27,8 +27,8 @@ struct cm_peer_conn {
      * sends the requests of `in`. LIVE_RUN_NONE: the direction is not played. */
     uint32_t out, in;
     struct request_tracker tracker; /* live requests of direction `in` */
-    /* Highest relative PSN of the recorded requests before the current event. The endpoint that the
-     * target replaces sent these requests. */
+    /* Highest relative PSN of the requests that the capture contains before the current packet, and
+     * that the recorded endpoint in place of the target sent. */
     int64_t wanted;
     unsigned misses; /* number of requests that did not arrive in time */
 };

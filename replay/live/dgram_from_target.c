@@ -86,9 +86,9 @@ static void take_frame(void *user, const struct rnic_frame *frame)
 /* ---- the target as a sending device ------------------------------------------------------------
  */
 
-/* Opens a QP at the target for a stream. Returns NULL on success, or the reason why the stream is
- * skipped. Each stream has a different one of our QPNs as destination. So a late packet of the
- * previous stream is not counted for this one. */
+/* Opens a QP at the target for a stream. The target sends each stream to another one of our QPNs,
+ * so a late packet of the previous stream is not counted for this one. Returns NULL on success, or
+ * the reason why the stream is skipped. */
 static const char *open_qp(void *ctx, struct dgram_stream *stream, const struct roce_pkt *first)
 {
     struct dgram_from_target *tx = ctx;

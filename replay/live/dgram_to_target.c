@@ -23,7 +23,8 @@ struct expected_recv {
     uint32_t pkt; /* index into trace.pkt of the message's last packet */
     uint32_t len, crc32, imm, src_qpn;
     bool has_imm;
-    struct delivery_case after; /* UC: packets lost in the capture before the message */
+    struct delivery_case after; /* UC: loss of packets before the message, as the capture
+                                 * shows it */
 };
 
 struct dgram_target {
@@ -33,7 +34,8 @@ struct dgram_target {
     bool made;
     struct rewrite_dgram rewrite;
     struct expected_delivery delivery;
-    struct delivery_case after; /* UC: packets lost before the current message in the capture */
+    struct delivery_case after; /* UC: loss of packets before the current message, as the capture
+                                 * shows it */
     bool broken;                /* a packet of the current message was lost */
     bool write_broken;          /* UC: a packet of an earlier WRITE was lost */
     uint32_t crc32;             /* CRC-32 of the payload of the current SEND so far */
@@ -209,10 +211,10 @@ static void compare_wanted(const struct dgram_target *r, const struct expected_r
         field_diff_add_num(d, "wc.src_qp", FIELD_HEX, w->src_qpn, json_u32(c, "src_qpn"));
 }
 
-/* Compares the next completion `c` of a receiver; `c` is NULL if there is none. The target may be
- * known to lose such a message. If the message has no completion for this reason, reports the known
- * deviation, and compares `c` with the next expected completion. Returns 0, or -1 if out of
- * memory. */
+/* Compares the next completion of a receiver, `c`, with the expected one; `c` is NULL if the target
+ * has no more completions. If a known deviation of the target explains a missing completion,
+ * reports it and compares `c` with the next expected completion. Returns 0, or -1 if out of memory.
+ */
 static int compare_completion(struct dgram_to_target *rx, struct dgram_target *r, const json_t *c)
 {
     const struct peer_quirk *known = NULL;
@@ -318,8 +320,8 @@ static void take_frame(void *user, const struct rnic_frame *frame)
 /* ---- sending the recorded packets --------------------------------------------------------------
  */
 
-/* Records whether UC packets were lost in the capture just before the message of `pkt`. `was` is
- * the state of the receiver before `pkt`, `fate` is what the receiver did with `pkt`. */
+/* Records whether UC packets were lost just before the message of `pkt`, as the capture shows.
+ * `was` is the state of the receiver before `pkt`; `fate` is what the receiver did with `pkt`. */
 static void note_loss(struct dgram_target *r, const struct roce_pkt *pkt,
                       const struct expected_delivery *was, enum rx_outcome fate)
 {
@@ -391,8 +393,8 @@ static int note_delivery(struct dgram_to_target *rx, struct dgram_target *r, uin
     return 0;
 }
 
-/* Waits, at most the tolerance, until the target has a receive WQE for the next message. Returns 0,
- * or -1 and an error. */
+/* Waits until the target has a receive WQE for the next message, at most the time of option
+ * --tolerance. Returns 0, or -1 and an error. */
 static int wait_recv_slot(struct dgram_to_target *rx, struct dgram_target *r, struct error *error)
 {
     uint64_t limit = live_now() + rx->live->options->tolerance_ns;

@@ -80,8 +80,8 @@ struct live_region {
     bool made;
 };
 
-/* Recorded response for which the target's response did not arrive within the tolerance. `run` is
- * the index of its direction, and `step` the index of its event. */
+/* A recorded response to which no live response arrived within the time of option --tolerance.
+ * `run` is the index of its direction, and `step` its index in setup.event. */
 struct live_late {
     uint32_t run, step;
 };
@@ -141,8 +141,8 @@ void live_take_response(struct live *live, uint32_t idx, struct roce_pkt *pkt);
 int live_poll(struct live *live, uint64_t until, struct error *error);
 int live_wait_until(struct live *live, uint64_t until, struct error *error);
 /* Waits for the live response that corresponds to a recorded response. Does not wait if no sent
- * request demands a response, or if too many earlier responses of the target did not arrive in
- * time. Sets *waited to whether the function waited. Returns 0, or -1 and an error. */
+ * request demands a response, or if too many earlier responses arrived later than --tolerance. Sets
+ * *waited to whether it waited. Returns 0, or -1 and an error. */
 int live_wait_response(struct live *live, const struct live_event *e, bool *waited,
                        struct error *error);
 /* Sends the frame in `buf` (`len` bytes), which was made from recorded packet `p` (rewrite.h). A
@@ -151,7 +151,7 @@ int live_send(struct live *live, const struct trace_packet *p, uint8_t *buf, int
               struct error *error);
 /* Sends the frame of a script event. Returns 0, or -1 and an error. */
 int live_send_frame(struct live *live, const struct live_event *e, struct error *error);
-/* Removes the responses of our RNIC from the session. The target's responses will replace them.
+/* Removes the responses of our RNIC from the session, because the target's responses replace them.
  * Returns false if out of memory. */
 bool live_drop_simulated(struct live *live);
 
@@ -159,8 +159,8 @@ bool live_drop_simulated(struct live *live);
  * response) as a recorded response. */
 bool live_same_kind(const struct trace_packet *recorded, const struct tx_response *answer);
 
-/* Returns whether the target has sent the response that corresponds to recorded event `event`, or
- * has acknowledged its PSN. */
+/* Returns whether the target has sent the response that corresponds to the recorded response
+ * `event`, or has acknowledged its PSN. */
 bool live_has_responded(const struct live *live, uint32_t dir, uint32_t event);
 
 #endif

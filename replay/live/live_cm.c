@@ -35,8 +35,8 @@ static uint64_t live_service(const struct live_cm *cm, uint64_t service)
     return (service & ~UINT64_C(0xFFFF)) | port;
 }
 
-/* Reads the QPNs and PSNs of both endpoints, and the position of the REP, from the recorded
- * messages of an exchange. */
+/* Reads from the recorded messages of an exchange the QPNs and PSNs of both endpoints, and which
+ * packet is the REP. */
 static void read_recorded(struct live_cm *cm, struct live_cm_exchange *exch)
 {
     const struct cm_exchange *x = &cm->exchanges->at[exch->idx];
@@ -308,8 +308,8 @@ void live_cm_act(struct live_cm *cm, uint32_t idx, size_t i)
     size_t len;
 
     cm_exchange_message(cm->exchanges->trace, exchange_of(cm, idx)->pkt[i], &msg);
-    /* Call our CM once for each kind of message. Recorded retransmissions are skipped, because our
-     * CM decides itself when to retransmit. */
+    /* Let our CM send each kind of message once. Skip recorded retransmissions, because our CM
+     * decides when to retransmit. */
     if (exch->sent[msg.kind] || (!exch->id && msg.kind != ROCE_CM_REQ))
         return;
     exch->sent[msg.kind] = true;
@@ -391,8 +391,8 @@ static void compare_fields(const struct live_cm *cm, const struct live_cm_exchan
         field_diff_add_num(d, "mtu", FIELD_NUMBER, want->req.mtu, is->req.mtu);
 }
 
-/* Learns the live R_Keys from the private data of the target's message and compares the other bytes
- * with the recorded message `want`. */
+/* Reads the live R_Keys in the private data of the target's message. Compares the other bytes with
+ * the recorded message `want`. */
 static void learn_private(const struct live_cm *cm, uint32_t idx, const struct roce_cm_msg *want,
                           live_private_fn *learn, void *ctx, struct field_diffs *d)
 {
@@ -454,8 +454,8 @@ int live_cm_expect(struct live_cm *cm, uint32_t idx, size_t i, uint64_t ns, live
         return 0;
     }
     if (exch->compared[want.kind] || end->stopped)
-        /* Only the first message of each kind is compared: timers decide how often it is
-         * retransmitted. */
+        /* Only the first message of each kind is compared. Timers decide how often a CM retransmits
+         * it. */
         return 0;
     while (!exch->received[want.kind] && !exch->received[other_answer(want.kind)] && !exch->gone &&
            live_now() < limit)

@@ -58,8 +58,8 @@ struct live_cm {
     bool no_memory;
 };
 
-/* Callback that learns the live R_Keys from private data `live`, which corresponds to `recorded`.
- * Also overwrites the R_Keys in `live` with the recorded ones, so that the bytes can be
+/* Callback that reads the live R_Keys in private data `live`, which corresponds to the private data
+ * `recorded`. Then overwrites the R_Keys in `live` with the recorded ones, so that the bytes can be
  * compared. */
 typedef void live_private_fn(void *ctx, uint32_t exch, const uint8_t *recorded, uint8_t *live,
                              size_t len);

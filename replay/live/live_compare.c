@@ -25,9 +25,8 @@ static int add_diff(struct response_comparison *all, uint32_t dir, const struct 
 /* ---- late responses ----------------------------------------------------------------------------
  */
 
-/* Returns whether the live response arrived, but after the tolerance. A response that never arrived
- * is a difference that rc_compare_responses() reports, unless a later response acknowledges the
- * request. */
+/* Returns whether the live response arrived later than --tolerance. rc_compare_responses() reports
+ * a response that never arrived, unless a later response acknowledges its request. */
 static bool arrived_late(const struct live *live, const struct live_late *late)
 {
     const struct rc_direction *dir = &live->drive->dir[late->run];
@@ -127,7 +126,7 @@ static int compare_completion(struct response_comparison *all, uint32_t dir,
     struct diff diff = {.dir = dir, .request = EVENT_NONE, .field = "completion"};
 
     if (!x->any)
-        /* The receive WQE was flushed: at the end of the replay, or because the QP failed. The
+        /* The receive WQE was flushed, at the end of the replay or because the QP failed. The
          * comparison of the responses reports the failure. */
         return 0;
     if (success && len == x->len && (x->unknown || crc == x->crc32) &&

@@ -46,9 +46,8 @@ bool live_address(const char *text, uint8_t out[16]);
 int live_port_open(struct live_port *port, const char *iface, const uint8_t target[16],
                    const uint8_t *addr, bool really, struct error *error);
 
-/* Prints on standard error which packets are about to be transmitted, for example "36 packets of
- * a.pcap", through which interface and to which target. ARP and Neighbour Discovery are not
- * mentioned. */
+/* Prints on standard error which packets will be transmitted, for example "36 packets of a.pcap",
+ * through which interface and to which target. Does not mention ARP and Neighbour Discovery. */
 void live_port_announce(const struct live_port *port, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 

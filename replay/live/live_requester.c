@@ -269,8 +269,8 @@ static int take_completion(void *ctx, const json_t *c, struct error *error)
     return 0;
 }
 
-/* Waits for the completions that the responses sent so far must cause, at most the tolerance.
- * Returns 0, or -1 and an error. */
+/* Waits for the completions that the responses sent so far must cause, at most the time of option
+ * --tolerance. Returns 0, or -1 and an error. */
 static int wait_completions(struct live_requester *req, struct requester_conn *conn,
                             struct error *error)
 {
@@ -306,8 +306,8 @@ static int post_due(struct live_requester *req, uint32_t idx, struct error *erro
     return 0;
 }
 
-/* Waits until request_tracker_may_proceed() permits that the event is played, but at most the
- * tolerance. Returns 0, or -1 and an error. */
+/* Waits until request_tracker_may_proceed() permits the replay to play the event, at most the time
+ * of option --tolerance. Returns 0, or -1 and an error. */
 static int wait_step(struct live_requester *req, struct requester_conn *conn, uint32_t event,
                      struct error *error)
 {

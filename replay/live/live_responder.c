@@ -8,12 +8,12 @@
 #include <string.h>
 #include "infer/request_table.h"
 
-/* Maximum number of earlier events that are searched for the request of a response, or for a
+/* Number of earlier packets in which the replay searches for the request of a response, or for a
  * response of the same kind. */
 #define LOOK_BACK 512u
 
-/* If this number of responses of one connection did not arrive in time, the replay no longer waits
- * for responses of this connection. */
+/* Maximum number of responses of one connection that may arrive later than --tolerance, or not at
+ * all. After that, the replay no longer waits for responses of this connection. */
 #define MISSES_MAX 4u
 
 /* Time to wait for unexpected packets after the last frame, ns. */
@@ -28,8 +28,8 @@ static bool is_ack(uint8_t opcode, uint8_t syndrome)
            roce_syndrome_kind(syndrome) == ROCE_SYN_ACK;
 }
 
-/* Returns the number of PSNs that a request uses; 1 if `event` is not the first packet with its
- * PSN. */
+/* Returns the number of PSNs of request `event`. Returns 1 if the capture has an earlier request
+ * with this PSN. */
 static int64_t psn_count(const struct inferred_setup *s, uint32_t event)
 {
     const struct request_pkt *e = request_at(s, s->event[event].rel);
@@ -37,8 +37,8 @@ static int64_t psn_count(const struct inferred_setup *s, uint32_t event)
     return e && e->rel == s->event[event].rel ? e->cnt : 1;
 }
 
-/* Returns the index into setup.event of the latest sent request that a response with PSN `rel` can
- * answer. If there is none, returns that of the latest sent request. */
+/* Returns the index in setup.event of the latest sent request to which a response with PSN `rel`
+ * can belong. If there is none, returns the index of the latest sent request. */
 static uint32_t request_of_response(const struct live_run *lr, int64_t rel)
 {
     const struct inferred_setup *s = lr->rewrite.setup;
@@ -81,8 +81,8 @@ static bool note_progress(struct live_run *lr, struct rc_direction *dir,
          e && e < s->req + s->req_cnt && e->rel + e->cnt <= to; e++) {
         const struct epsn_advance *before =
             dir->advance_cnt ? &dir->advance[dir->advance_cnt - 1] : NULL;
-        /* Record the event at which the message arrived: the responder executed it then, not at the
-         * time of the ACK. */
+        /* Record the packet with which the message arrived. The responder executed the message
+         * then, not when it sent the ACK. */
         uint32_t event = s->event[e->event].lost ? request_of_response(lr, e->rel) : e->event;
 
         if (before && before->event > event)

@@ -21,9 +21,10 @@ enum live_event_kind {
     LIVE_STORE,
     LIVE_WITHDRAW, /* the agent deregisters the region with R_Key `rkey` */
     LIVE_REGISTER, /* the agent registers the region with R_Key `rkey` again */
-    /* We send the frame of event `step` of direction `run`, at the time of event `when`. */
+    /* We send the frame of packet `step` of direction `run`, at the capture time of packet `when`.
+     */
     LIVE_FRAME,
-    LIVE_ANSWER /* the capture has a response here, so we wait for the target's response */
+    LIVE_ANSWER /* the capture has a response here: we wait for the response of the target */
 };
 
 struct live_event {
@@ -42,7 +43,8 @@ struct live_event {
 struct live_script {
     struct live_event *event;
     size_t cnt, cap;
-    size_t pending; /* index of the first event whose `pkt` is not known yet */
+    size_t pending; /* index of the first event whose `pkt` is unknown until the next LIVE_FRAME
+                     * is added */
     size_t initial; /* number of events that store the initial contents of memory */
     uint8_t *byte;
     size_t byte_cnt, byte_cap;

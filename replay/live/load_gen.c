@@ -128,7 +128,7 @@ static int send_frames(struct load_gen *load, uint64_t *sent, uint64_t *bytes, s
             uint64_t now = live_now(), at = frame_due(load, begin, start, *sent, *bytes, i);
             unsigned cnt = 0;
 
-            /* Let the port receive frames, so that it answers ARP requests for our address. */
+            /* The port answers ARP requests for our address only while it receives frames. */
             if (at > now + SLACK_NS || now - looked > 10000000) {
                 if (drain_port(load, at > now ? at : now, error) != 0)
                     return -1;

@@ -65,8 +65,8 @@ void request_tracker_add_recorded(struct request_tracker *tracker, uint32_t even
         tracker->recorded_restarts++;
 }
 
-/* Returns whether the recorded response of an event is an RNR NAK or a PSN sequence error NAK.
- * After either NAK, the requester retransmits from the PSN of the NAK. */
+/* Returns whether the recorded response `event` is an RNR NAK or a sequence NAK. After either NAK,
+ * the requester retransmits from the PSN of the NAK. */
 static bool is_retransmit_nak(const struct request_tracker *tracker, uint32_t event)
 {
     const struct inferred_setup *s = tracker->asker->wrs.setup;

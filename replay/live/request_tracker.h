@@ -33,8 +33,8 @@ struct request_tracker {
     int64_t reached;
     /* We sent a NAK for PSN `reached` + 1, and the target has not retransmitted it yet. */
     bool refused;
-    /* Relative PSN of the latest recorded NAK after which the recorded requester has not
-     * retransmitted yet, or INT64_MIN. */
+    /* Relative PSN of the latest recorded NAK. INT64_MIN after the recorded requester has
+     * retransmitted that PSN. */
     int64_t nak;
     /* Number of times that the target went back without a NAK since we last sent a response that
      * acknowledges a new PSN. */
@@ -57,15 +57,17 @@ void request_tracker_close(struct request_tracker *tracker);
  * Returns 0, or -1 if out of memory. */
 int request_tracker_add(struct request_tracker *tracker, const struct roce_pkt *pkt);
 
-/* Adds the recorded request of an event, which must not be a copy made by the network. */
+/* Adds the recorded request with index `event` in setup.event, which must not be a copy made by the
+ * network. */
 void request_tracker_add_recorded(struct request_tracker *tracker, uint32_t event);
 
-/* Adds the response of an event after we sent it to the target. */
+/* Adds the response with index `event` in setup.event, after we sent it to the target. */
 void request_tracker_add_response(struct request_tracker *tracker, uint32_t event);
 
-/* Returns whether it is time to play an event. If the recorded requester went back to an earlier
- * PSN, the event waits until the target has gone back as well. A response waits for the request
- * that it answers. After a NAK, it waits for the retransmission of this request. */
+/* Returns whether it is time to play the packet with index `event` in setup.event. If the recorded
+ * requester went back to an earlier PSN with this packet, the packet waits until the target has
+ * also gone back. A response waits for the request that it answers. After a NAK, it waits for the
+ * retransmission of this request. */
 bool request_tracker_may_proceed(const struct request_tracker *tracker, uint32_t event);
 
 /* Returns whether the target has sent PSN `rel` or a later one. */

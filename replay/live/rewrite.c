@@ -98,8 +98,8 @@ static void set_remote_memory(const struct shadow_memory *memory,
             *va = *va - region->low + live->addr;
         return;
     }
-    /* The recorded responder had no region with this R_Key, and the request must fail live, too. If
-     * a live region has this R_Key, choose an unused one. */
+    /* The recorded responder had no region with this R_Key, so the live request must also fail. If
+     * a live region has this R_Key, use another R_Key that no region has. */
     for (uint32_t i = 0; i < memory->keys.cnt; i++)
         if (regions[i].rkey == *rkey) {
             *rkey += 0x01000193u;

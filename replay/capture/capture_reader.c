@@ -45,7 +45,8 @@ struct capture_reader {
     const struct narrow *narrow;
     bool ignores_sigint;      /* SIGINT does not end the reading */
     struct mmap_file *mapped; /* result of reader_map(), owned by the caller of reader_map() */
-    /* Every frame has link layer `link` and no record header, so the fast path is allowed. */
+    /* True: every frame has link layer `link` and no record header, so reader_next_here() may be
+     * used. */
     bool straight;
     enum roce_link link;
     struct pcap_parser cap;

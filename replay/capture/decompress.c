@@ -31,7 +31,7 @@ struct decompress {
      * instead of fread(). */
     bool pipe;
     bool live;  /* decompress_set_live() was called: a read returns the bytes that have arrived */
-    bool given; /* a read has returned bytes since the last pause of the input */
+    bool given; /* true: a read has returned bytes since the input last paused */
     const char *error;
     char message[64]; /* text of `error`, unless `error` points to a constant */
     uint8_t *in;      /* input buffer, IN_LEN bytes */

@@ -63,8 +63,8 @@ struct worker {
     struct parallel_reader *pr;
     /* Number of the thread, from 1; argument of reader_read_ahead(). */
     unsigned who;
-    /* The thread found nothing to read ahead. It may then read frames of the next piece even if
-     * another thread has read this piece ahead. */
+    /* The thread found no piece of the file to read ahead. It may then read frames of the next
+     * piece itself, even if another thread has this piece in its cache. */
     bool read_any;
     /* Frames of the batch that the thread fills or parses. */
     struct captured_frame frame[FRAME_BATCH_MAX];

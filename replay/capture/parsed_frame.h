@@ -47,8 +47,8 @@ struct frame_batch {
      * added if all other threads wait while the item is judged. NULL: there is only one part. */
     const uint8_t *part;
     unsigned cnt;
-    uint32_t last; /* with split_reader: number of the last frame of the window of frames from
-                    * which the batch comes */
+    uint32_t last; /* with split_reader: number of the last frame in the window of the file to
+                    * which the batch belongs */
     const struct frame_counts *counts; /* with parallel_reader: counts of this batch */
 };
 

@@ -58,8 +58,9 @@ struct ahead_memory {
     uint64_t last; /* number of the newest piece in the buffers */
 };
 
-/* A piece that was read ahead. `p` points to free space (HEADROOM bytes) for the first part of a
- * record that ends in this piece. The bytes of the piece follow this space. */
+/* A piece of the file that was read ahead. A record may begin in the piece before. So HEADROOM
+ * bytes of free space precede the bytes of the piece, for the first part of this record. `p` points
+ * to the free space. */
 struct ahead_piece {
     uint8_t *p;
     size_t len; /* length, bytes; less than READ_CHUNK_LEN at the end of the file or after a read

@@ -9,8 +9,9 @@
 #include "capture/mapped_reader.h"
 #include "flow/split.h"
 
-/* Number of frames of a window: WINDOW_EACH for each part, at most WINDOW_MAX. A thread keeps the
- * packets of two windows, which fit into the second level cache. */
+/* Number of frames of a window, which is the part of the file that all threads parse before they
+ * judge its packets: WINDOW_EACH for each thread, at most WINDOW_MAX. A thread keeps the packets of
+ * two windows, which fit into the second level cache. */
 #define WINDOW_EACH 256u
 #define WINDOW_MAX  (8 * WINDOW_EACH)
 
@@ -32,7 +33,7 @@ struct split_window {
     struct frame_counts counts;
     size_t begin;  /* file offset of the window's first record */
     uint32_t last; /* number of the window's last frame */
-    /* A packet of this thread cannot be judged without the packets of other parts. */
+    /* True: a packet of this thread cannot be judged without packets of other threads. */
     bool unsure;
     bool ends; /* the file ends with this window */
 };
@@ -319,8 +320,8 @@ static bool run_threads(struct split *split)
     return !split->cancelled;
 }
 
-/* Reads the frames that were judged, so that the next frame of the reader is the first one that was
- * not judged. Passes the packets of the judged frames to judged(). */
+/* Moves the reader to the first frame that was not judged. Passes the RoCE packets before it, which
+ * were judged, to judged(). */
 static int skip_judged(struct split *split)
 {
     const struct split_consumer *consumer = split->consumer;

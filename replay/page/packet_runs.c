@@ -25,13 +25,13 @@ const char *run_class_name(enum run_class class)
 /* ---- properties of one packet ------------------------------------------------------------------
  */
 
-/* Flags of an analysis result that affect only the class of a run. */
+/* Flags of the analysis that change only the class of a run, no other member. */
 #define PLAIN_FLAGS                                                                                \
     ((uint32_t)(ROCE_AN_REQUEST | ROCE_AN_RESPONSE | ROCE_AN_REL_PSN | ROCE_AN_MSG_START |         \
                 ROCE_AN_MSG_END | ROCE_AN_REGION))
 
-/* Returns whether the run of a packet has the value 0 in its members wait, gap, ce, cause, marks
- * and syndrome. */
+/* Returns whether a packet is plain: in its run, the members wait, gap, ce, cause, marks and
+ * syndrome are 0. */
 static bool packet_is_plain(const struct roce_flow_result *result)
 {
     return !(result->flags & ~PLAIN_FLAGS) && !result->findings;
@@ -210,8 +210,8 @@ static bool is_plain(const struct packet_run *run)
            (run->class <= RUN_ACK || run->class == RUN_OTHER);
 }
 
-/* Selects the runs that may be merged: only runs without marks, also runs with equal marks, or all
- * runs. */
+/* Runs that may be merged. MERGE_PLAIN: runs without marks. MERGE_EQUAL_MARKS: also runs with equal
+ * marks. MERGE_ALL: all runs. */
 enum merge_level { MERGE_PLAIN, MERGE_EQUAL_MARKS, MERGE_ALL };
 
 static bool can_merge(const struct packet_run *a, const struct packet_run *b,
@@ -245,10 +245,10 @@ static void merge_into(struct packet_run *a, const struct packet_run *b)
     a->marks |= b->marks;
 }
 
-/* Merges runs in pairs: each run with the next run of the same side and class. */
+/* Merges runs in pairs. The second run of a pair is the next one of the same side and class. */
 static void merge_pairs(struct packet_runs *runs, enum merge_level level)
 {
-    /* Index plus 1 of a run that still waits for a second run to merge with; 0: none. */
+    /* Index plus 1 of the run that is the first one of an incomplete pair; 0: none. */
     uint16_t single[2][RUN_CLASS_CNT];
     uint16_t kept = 0;
 

@@ -76,12 +76,13 @@ struct packet_runs {
     struct packet_run *run; /* array, in ascending order of first_frame */
     uint32_t cnt, cap;
     uint32_t length; /* maximum number of packets in a run without a mark; 0 means 1 */
-    /* Index plus 1 of the last run of each side and class, if it has no mark; otherwise 0. */
+    /* Index plus 1 of the latest run of each side and class if the run has no mark, so that it may
+     * still grow; otherwise 0. */
     uint16_t open[2][RUN_CLASS_CNT];
 };
 
-/* Returns the side to whose requests the PSNs of the run belong: for requests the sender, for
- * responses the other side. */
+/* Returns the direction of a run, which is the number of the side that sends the requests: for
+ * requests the sender, for responses the other side. */
 static inline unsigned packet_run_direction(const struct packet_run *run)
 {
     const bool response = (run->class >= RUN_RESPONSE && run->class <= RUN_RNR_NAK) ||

@@ -150,15 +150,17 @@ static void write_styles(FILE *out, const struct styles *styles)
     fputc(']', out);
 }
 
-/* PSN of each direction to which the graph is relative, and PSN of the latest run, which continues
- * beyond 2^24. Requests and their responses use one sequence of PSNs. */
+/* PSN axis of the graph of each direction. Requests and their responses use one sequence of PSNs.
+ * `base`: PSN at which the axis begins. `last`: PSN of the latest run, counted without wrap at
+ * 2^24. */
 struct psn_axis {
     uint32_t base[2];
     int64_t last[2];
 };
 
-/* Returns the axis of a connection. It begins with the first PSN of the requester, or with the PSN
- * of the first run if that is earlier or the requester's is unknown. */
+/* Returns the axes of a connection. Each begins with the first PSN of the requester. If that PSN is
+ * unknown or is later than the PSN of the first run, the axis begins with the PSN of the first run.
+ */
 static struct psn_axis begin_axis(const struct packet_runs *runs,
                                   const struct roce_conn_summary *sum)
 {
@@ -180,7 +182,7 @@ static struct psn_axis begin_axis(const struct packet_runs *runs,
     return axis;
 }
 
-/* Returns the difference of a PSN to the latest one of its direction. */
+/* Returns the PSN minus the previous PSN of its direction. */
 static int64_t psn_step(struct psn_axis *axis, unsigned direction, uint32_t psn)
 {
     int64_t step = roce_psn_diff(roce_psn_of(psn), roce_psn_of((uint32_t)axis->last[direction]));
@@ -192,7 +194,7 @@ static int64_t psn_step(struct psn_axis *axis, unsigned direction, uint32_t psn)
 enum column {
     COLUMN_TIME,     /* time since the previous run, ns */
     COLUMN_DURATION, /* ns */
-    COLUMN_FRAME,    /* first frame minus first frame of the previous run */
+    COLUMN_FRAME,    /* first frame of the run minus first frame of the previous run */
     COLUMN_FRAMES,   /* last frame minus first frame */
     COLUMN_CNT,
     COLUMN_PSN,

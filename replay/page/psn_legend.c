@@ -3,8 +3,8 @@
 
 #define OF(class) (1u << (class))
 
-/* Classes of packets, in the order of the legend. `classes`: the entry is for packets of these
- * classes. The first one has the style of the entry. */
+/* Entries of the legend for packets, in its order. `classes`: classes of packets that the entry
+ * describes. `first`: class whose style the entry has. */
 static const struct {
     const char *class, *text;
     enum run_class first;

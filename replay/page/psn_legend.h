@@ -14,8 +14,9 @@ struct psn_legend_entry {
 
 #define PSN_LEGEND_MAX (11u + WAIT_BAND_KINDS) /* maximum number of entries */
 
-/* Stores an entry for everything that the graph of a direction shows. Returns the number of
- * entries, which is 0 if the direction has no packets with a PSN. */
+/* Stores a legend entry for each class of packets and each kind of band in the graph of a
+ * direction. Returns the number of entries, which is 0 if the direction has no packets with a PSN.
+ */
 unsigned psn_legend(const struct packet_runs *runs, unsigned direction,
                     struct psn_legend_entry entry[PSN_LEGEND_MAX]);
 

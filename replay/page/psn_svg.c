@@ -31,8 +31,8 @@ struct psn_graph {
     int64_t low, high; /* lowest and highest PSN that the graph shows, relative to `base` */
 };
 
-/* Returns the PSN of a run relative to g->base, and stores it in *last. The result continues beyond
- * 2^24 when PSNs wrap: it is the one nearest to the previous *last. */
+/* Returns the PSN of a run relative to g->base, counted without wrap at 2^24, and stores it in
+ * *last. Of all possible values, it is the one nearest to the previous *last. */
 static int64_t relative_psn(const struct psn_graph *g, const struct packet_run *run, int64_t *last)
 {
     *last += roce_psn_diff(roce_psn_of(run->psn), roce_psn_of((uint32_t)(g->base + *last)));
@@ -95,8 +95,8 @@ static bool find_ranges(struct psn_graph *g)
     return any;
 }
 
-/* Sets a common time range for the graphs, so that equal horizontal positions in all graphs are
- * equal times. */
+/* Sets one time range for all graphs, so that a horizontal position is the same time in each graph.
+ */
 static void couple_times(struct psn_graph graph[], unsigned cnt)
 {
     uint64_t first = graph[0].first_time, last = graph[0].last_time;

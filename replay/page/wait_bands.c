@@ -3,7 +3,7 @@
 
 #include "wire/codes.h"
 
-/* Shortest wait for a response that the graph shows as a band, ns. Equals LATE_RESPONSE_NS in
+/* Shortest wait for a response that the graph shows as a band, ns. Must equal LATE_RESPONSE_NS in
  * rnic/flow/response.c. */
 #define SLOW_NS UINT64_C(10000000)
 
@@ -30,8 +30,9 @@ struct wait_state {
     bool again;               /* the latest request was a retransmission */
 };
 
-/* Returns whether a wait ended with the run, and fills the band. A response is slow if its request
- * was sent once, and no other packet was captured in the SLOW_NS before the response. */
+/* Returns whether a wait of the requester ended with this run of packets, and fills the band. A
+ * response is slow if its request was sent once, and no other packet was captured in the SLOW_NS
+ * before the response. */
 static bool ends_wait(const struct wait_state *at, const struct packet_run *run,
                       struct wait_band *band)
 {
@@ -51,7 +52,7 @@ static bool ends_wait(const struct wait_state *at, const struct packet_run *run,
     return answers && at->psn + run->span > at->acked && !at->again && band->ns >= SLOW_NS;
 }
 
-/* Changes the state after a run. Packets that the receiver drops do not end a wait. */
+/* Updates the state after a run. Packets that the receiver drops do not end a wait. */
 static void note_run(struct wait_state *at, const struct packet_run *run)
 {
     const bool answers = run->class == RUN_ACK || run->class == RUN_RESPONSE;

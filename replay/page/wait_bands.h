@@ -6,9 +6,9 @@
 
 #include "page/packet_runs.h"
 
-/* Kinds of bands, in the order of a legend. The wait before a retransmission begins with the latest
- * request for the first WAIT_BANDS_AFTER_NAK kinds. It begins with the latest packet for all
- * others. */
+/* Kinds of bands, in the order of the legend. A band ends with a retransmission or a slow response.
+ * For the kinds before WAIT_BANDS_AFTER_NAK, the band begins with the latest request. For all
+ * others, it begins with the latest packet. */
 enum wait_band_kind {
     WAIT_BAND_RNR,
     WAIT_BAND_NAK,
@@ -25,10 +25,12 @@ struct wait_band {
     enum wait_band_kind kind;
     const struct packet_run *run; /* the run that ended the wait */
     uint64_t ns;                  /* duration, ns */
-    int64_t psn; /* PSN of the run, relative to the first run of the direction; does not wrap */
+    int64_t psn; /* PSN of the run, relative to the first run of the direction, counted without
+                  * wrap */
 };
 
-/* Calls `on_band` for each wait of a direction, in the order of the runs. */
+/* Calls `on_band` for each period in which the requester of a direction waited, in the order of the
+ * capture. */
 void wait_bands_find(const struct packet_runs *runs, unsigned direction,
                      void (*on_band)(void *user, const struct wait_band *band), void *user);
 

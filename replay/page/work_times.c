@@ -8,8 +8,8 @@
 #include <string.h>
 #include "util/keymap.h"
 
-/* Maximum time between the moment at which the RNIC builds a packet and the capture of the packet,
- * ns. */
+/* Maximum time from the moment at which the RNIC builds a packet to the capture of the packet, ns.
+ */
 #define CAPTURE_DELAY UINT64_C(1000000000)
 
 /* ---- reading the file --------------------------------------------------------------------------

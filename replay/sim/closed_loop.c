@@ -47,8 +47,8 @@ static struct shadow_memory *clone_memories(const struct session *d)
 
     for (size_t i = 0; memory && i < d->host_cnt; i++)
         if (!d->host[i].failed)
-            /* The result is ignored: after a failure, memory[i] has no regions, and all connections
-             * of the host are skipped. */
+            /* Ignore the result: after a failure, memory[i] has no regions, and all connections of
+             * the host are skipped. */
             clone_memory(&memory[i], &d->host[i].memory);
     return memory;
 }
@@ -228,9 +228,10 @@ static bool may_change(const struct work_requests *w, size_t idx)
     return false;
 }
 
-/* Compares the requester's completions with those of the reference, the play without impairments.
- * If the requester had to give up, compares only the completions up to that of the failed request.
- * If a completion differs, sets the verdict and returns false. */
+/* Compares the requester's completions with those of the reference, which is the play without
+ * impairments. If the requester gave up as the specification requires, compares only the
+ * completions up to that of the failed request. If a completion differs, sets the verdict and
+ * returns false. */
 static bool check_sent(struct rc_loop_result *conn, const struct rc_loop_result *clean)
 {
     for (size_t i = 0; i < conn->sent.cnt && i < clean->sent.cnt; i++) {
@@ -301,7 +302,7 @@ static void check_conn(struct rc_loop_result *conn, const struct rc_loop_result 
                   conn->sent.cnt, conn->works.cnt);
         return;
     }
-    /* A forged packet may have changed memory that later connections use, so no more data is
+    /* A forged packet may have changed memory that later connections use. So no further data is
      * compared. */
     *bent |= conn->forged != 0;
     *bent |= recorded && conn->moved;

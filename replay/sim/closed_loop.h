@@ -60,12 +60,12 @@ struct rc_loop_result {
     uint64_t *page; /* hash of each memory page that a request can change, at the end of the play */
     size_t page_cnt, page_cap;
     uint64_t frames;                /* number of frames sent */
-    uint64_t lost, damaged, forged; /* number of sent frames that were lost, damaged or forged,
-                                     * respectively */
+    uint64_t lost, damaged, forged; /* number of sent frames that the link lost, damaged or
+                                     * forged (changed, with a corrected ICRC) */
     uint64_t repeated;              /* number of requests retransmitted */
     uint32_t errors;                /* number of ERROR findings about both endpoints */
-    uint32_t doubtful; /* number of ERROR findings about an endpoint that had received a forged
-                        * packet */
+    uint32_t doubtful; /* number of ERROR findings about an endpoint after it had received a
+                        * forged packet */
     bool moved; /* true: a frame was lost, changed or delayed, or a copy of a request found no
                  * receive WQE */
     bool gave_up;

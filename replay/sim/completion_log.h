@@ -26,8 +26,9 @@ struct completion_log {
 /* Appends a completion. Returns 0, or -1 if out of memory. */
 int completion_log_add(struct completion_log *log, const struct sim_completion *completion);
 
-/* Moves the log into a block of its size, after the devices of the loop were freed. A log that was
- * filled meanwhile lies behind them and would divide the memory that the next devices need. */
+/* Moves the log to a new memory block of exactly its size. The log grew while the simulated devices
+ * existed, so its block lies after theirs on the heap. If it remained there, it would split the
+ * free memory for the next devices. Call after the devices were freed. */
 void completion_log_fit(struct completion_log *log);
 
 #endif

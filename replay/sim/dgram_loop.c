@@ -18,8 +18,8 @@
 struct dgram_sender_slot {
     struct dgram_sender *transmit; /* NULL while the sender is closed */
     char *violation;               /* first rule that the sender violated; NULL: none */
-    rnic_time due;  /* time of the sender's next message, ns. RNIC_NEVER if no message is left,
-                     * or if the recorded packets are sent instead of those of our RNIC */
+    rnic_time due;  /* time of the sender's next message, ns. RNIC_NEVER if no message remains, or
+                     * if recorded packets replace the sender */
     rnic_time free; /* time at which the sender can send its next frame, ns */
 };
 
@@ -37,7 +37,7 @@ struct dgram_loop {
     uint32_t device[DEVICES_MAX]; /* indexes of the senders that have a device, plus 1; 0: none */
     uint32_t opened;              /* number of devices that were opened */
     uint32_t next; /* index into trace.pkt of the next recorded packet to send; used only if
-                    * recorded packets are sent instead of those of our RNIC */
+                    * recorded packets replace the senders */
     rnic_time now;
     struct impair_result out;
 };

@@ -41,12 +41,12 @@ bool flow_oracle_init(struct flow_oracle *oracle);
 void flow_oracle_feed(struct flow_oracle *oracle, bool own, const uint8_t *data, size_t len,
                       uint64_t now);
 
-/* Makes the oracle count later ERROR findings as doubtful. */
+/* Call after the endpoint received a forged packet. The oracle then counts ERROR findings as
+ * doubtful. */
 void flow_oracle_distrust(struct flow_oracle *oracle);
 
-/* Adds the findings that rnic/flow reports at the end of the packets, and frees the state of
- * rnic/flow. May also be called for a zero-initialised oracle, or after flow_oracle_init()
- * failed. */
+/* Adds the findings that rnic/flow reports only at the end, and frees the state of rnic/flow. May
+ * also be called for a zero-initialised oracle, or after flow_oracle_init() failed. */
 void flow_oracle_finish(struct flow_oracle *oracle);
 
 #endif

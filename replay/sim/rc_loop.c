@@ -37,13 +37,13 @@ struct rc_loop {
     struct sim_link link;
     struct sim_host requester, responder;
     rnic_time now;
-    int64_t near; /* relative PSN of the latest packet: its PSN minus the start PSN, without the
-                   * wrap at 24 bits. Of all relative PSNs that the next packet can have, rel_of()
-                   * selects the one nearest to this */
+    int64_t near; /* relative PSN of the latest packet: its PSN minus the start PSN, counted
+                   * without wrap. A PSN of 24 bits stands for many relative PSNs; rel_of()
+                   * chooses the one nearest to `near` */
     struct posted_wr *posted;
     size_t posted_cnt;
-    bool full; /* true: the send queue is full, because posting was refused and no work request has
-                * completed since */
+    bool full; /* true: posting to the send queue failed because the queue was full, and no work
+                * request has completed since */
     struct responder_app app;
     int64_t lost[LOST_MAX]; /* relative PSNs of the latest lost frames, as a ring buffer */
     size_t lost_cnt;        /* number of all lost frames */
@@ -140,10 +140,9 @@ static int post_due(struct rc_loop *l)
 /* ---- completions of both hosts -----------------------------------------------------------------
  */
 
-/* Returns whether the requester had to give up at PSN `rel`. It had to give up if the link lost all
- * transmissions of the request. It also had to give up if the responder's QP is in the error state
- * and the link lost its NAK. A NAK that overtakes an earlier response counts as lost (R139,
- * R140). */
+/* Returns whether the requester had to give up at PSN `rel`, for one of two reasons. The link lost
+ * all transmissions of the request. Or the responder's QP is in the error state, and the link lost
+ * its NAK. A NAK that overtakes an earlier response counts as lost (R139, R140). */
 static bool retries_were_used_up(const struct rc_loop *l, int64_t rel)
 {
     size_t from = l->lost_cnt > LOST_MAX ? l->lost_cnt - LOST_MAX : 0, cnt = 0;

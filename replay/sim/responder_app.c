@@ -7,7 +7,7 @@
 #include "infer/infer_setup.h"
 #include "infer/request_table.h"
 
-/* For each message, counts the captured transmissions for which no receive WQE was posted. */
+/* Counts, for each message, how many of its captured transmissions found no receive WQE. */
 static void count_starved(struct responder_app *app)
 {
     const struct inferred_setup *s = app->setup;

@@ -300,8 +300,8 @@ struct check_sum {
     int status;                     /* highest exit status of all captures */
 };
 
-/* Adds the exit status of a capture to `sum`, and prints its error message. The caller has already
- * printed the report of the capture. `last`: no other report follows. */
+/* Adds the exit status of a capture to `sum`, and prints the error message of the capture. The
+ * caller has already printed its report. `last`: no further report follows. */
 static void add_result(struct check_sum *sum, const struct check_args *args, int status,
                        const char *fault, bool last)
 {
@@ -348,8 +348,8 @@ struct checked {
 struct check_pool {
     struct check_args *args;
     struct check_sum *sum;
-    /* The lock makes a check with the whole memory limit exclude all other checks. For such a
-     * check, a thread locks `memory` for writing, otherwise for reading. */
+    /* A check that needs the whole memory limit must run alone. Its thread locks `memory` for
+     * writing; the threads of all other checks lock it for reading. */
     pthread_rwlock_t memory;
     size_t mem_share;     /* memory limit of a capture while other threads check captures, bytes */
     pthread_mutex_t lock; /* lock of all members below */
@@ -447,7 +447,7 @@ static bool check_with(struct check_worker *worker, size_t at, unsigned threads)
         one.error.text[0] = '\0';
         one.mem_max = 0;
         pthread_rwlock_wrlock(&pool->memory);
-        malloc_trim(0); /* returns to the kernel the memory that the other threads have freed */
+        malloc_trim(0); /* returns to the kernel the memory that other threads have freed */
         check_one(&one, args);
         pthread_rwlock_unlock(&pool->memory);
     }
@@ -493,8 +493,7 @@ static void *run_worker(void *arg)
         bool interrupted;
 
         pthread_mutex_unlock(&pool->lock);
-        /* A big capture is checked by several threads, because its check would otherwise end
-         * last. */
+        /* Several threads check a big capture. Otherwise its check would be the last one to end. */
         interrupted = check_with(worker, at, file_queue_is_big(&pool->queue, at) ? jobs : 1);
         pthread_mutex_lock(&pool->lock);
         pool->interrupted |= interrupted;

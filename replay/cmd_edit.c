@@ -40,7 +40,7 @@ struct edit_args {
 struct edited_frame {
     /* Must be the first member: delay_line_take() returns a pointer to it. */
     struct delay_entry entry;
-    /* Clock of the delay line minus the frame's time in the capture, ns. */
+    /* Time of the delay line's clock minus the capture time of the frame, ns. */
     uint64_t ahead;
     uint32_t iface; /* number of the interface in the new file */
     uint32_t cap_len, wire_len;
@@ -137,8 +137,8 @@ static void change_frame(uint8_t *data, uint32_t len, enum roce_link link, size_
         roce_le32_put(data + len - ROCE_FCS_LEN, roce_crc32(0, data, len - ROCE_FCS_LEN));
 }
 
-/* Puts a copy of the frame into the delay line. `result` is the impaired packet, which begins at
- * offset `off` of the frame. If `result` is NULL, the copy is unchanged. */
+/* Puts a copy of the frame into the delay line. `result` is the impaired packet, which replaces the
+ * packet at offset `off` of the frame. If `result` is NULL, the copy is unchanged. */
 static bool put_copy(struct edit *edit, const struct captured_frame *frame, size_t off,
                      const struct impair_result *result)
 {

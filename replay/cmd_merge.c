@@ -39,7 +39,7 @@ static const struct cli_option rows[] = {
 };
 static const struct cli_opts table = {"merge", rows, sizeof(rows) / sizeof(rows[0])};
 
-#define FILE_MIN 16u /* least number of bytes that a report has about a file */
+#define FILE_MIN 16u /* least number of bytes of a report for each file */
 
 /* Indexes of merge_args.path and merge_args.out. */
 enum { TO_JSON, TO_JUNIT, TO_HTML, TO_TAP, TO_CNT };
@@ -235,7 +235,7 @@ static int write_json(const struct merge_args *args, json_t *report, int status)
 /* ---- merging reports of check ------------------------------------------------------------------
  */
 
-/* The lines of one capture in the report of a shard: file offsets `from` to `to`. */
+/* Position of the lines about one capture in the report of a shard: file offsets `from` to `to`. */
 struct check_lines {
     FILE *file;
     const char *path;

@@ -36,7 +36,7 @@ struct plot_args {
     struct narrow narrow;
     uint32_t conn[CONNS_MAX];
     uint32_t conn_cnt;
-    /* Path of a temporary page, used if the user names no output; otherwise "". */
+    /* Path of a temporary file for the page, if the user names no output; otherwise "". */
     char temporary[64];
 };
 

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 
 #define LINGER_MS                                                                                  \
-    UINT64_C(1000) /* limit for the client to close the connection after the last reply, ms */
+    UINT64_C(1000) /* time for the client to close the connection after the last reply, ms */
 /* A session without a request ends after this time, ms. */
 #define IDLE_MS (UINT64_C(10) * 60 * 1000)
 
@@ -83,8 +83,8 @@ static json_t *open_device(struct agent_client_conn *conn)
     return last_reply(conn->dev->error.text);
 }
 
-/* Checks that the first request of a session contains the token, and opens the device. Called only
- * if the agent requires a token. Returns the reply. */
+/* Handles the first request of a session of an agent that requires a token. Opens the device if the
+ * request has the right token. Returns the reply. */
 static json_t *admit(struct agent_client_conn *conn, const char *line, size_t len)
 {
     json_t *in = json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL), *refusal;

@@ -17,8 +17,8 @@ static void end_event(struct json_line *line, struct events *e)
     e->failed |= json_line_end(line) != 0;
 }
 
-/* Writes the members "connection" and "side". Both are null if the event belongs to no connection.
- */
+/* Writes the members "connection" and "side" of an event. Both are null if the event belongs to no
+ * connection. */
 static void put_place(struct json_line *line, struct events *e, uint32_t conn_index, unsigned side)
 {
     bool none = conn_index == ROCE_NO_CONN;

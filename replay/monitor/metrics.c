@@ -56,8 +56,7 @@ static const struct {
 
 struct print {
     FILE *out;
-    /* Index of the metric in `counters`; values from COUNTERS on are the metrics that are not
-     * counters. */
+    /* Index into `counters`. A value from COUNTERS on stands for a metric that is not a counter. */
     unsigned which;
     uint32_t rows;
 };

@@ -60,8 +60,8 @@ static struct monitor_row *find_row(struct monitor *m, uint32_t conn_index)
     return NULL;
 }
 
-/* Returns the index of a free row. If no row is free, frees the eighth of the rows with the longest
- * idle times. So the search is not repeated for each new connection. */
+/* Returns the index of a free row. If no row is free, first frees those with the longest idle
+ * times, an eighth of all rows. So the search is not repeated for each new connection. */
 static uint32_t free_row(struct monitor *m)
 {
     uint64_t oldest = UINT64_MAX, newest = 0, limit;

@@ -32,7 +32,8 @@ struct monitor_row {
     /* MONITOR_CLOSED or MONITOR_FAILED after the connection ended, otherwise MONITOR_OK. */
     enum monitor_state end;
     uint64_t bytes_in_flight[2];
-    /* Counts since the start until now (`sum`), and until the latest tick (`at_tick`). */
+    /* Counts from the start of the capture to the current packet (`sum`), and to the latest tick
+     * (`at_tick`). */
     struct monitor_counts sum, at_tick;
     struct monitor_counts step; /* counts between the two latest ticks */
 };

@@ -84,8 +84,8 @@ static uint32_t event_in(const struct inferred_setup *to, const struct inferred_
     return event;
 }
 
-/* Returns the mark of an event. If the comparisons of our responder and of our requester set
- * different marks, returns the more important one. */
+/* Returns the mark of an event. Our responder and our requester may have different marks for it.
+ * Then returns the more important one. */
 static enum event_mark mark_of(const struct ladder *l, uint32_t event)
 {
     static const uint8_t weight[] = {

@@ -4,8 +4,8 @@
 #include "util/strbuf.h"
 #include "wire/codes.h"
 
-/* Indexes of those events of one direction whose outcome the replay copies from the capture,
- * because our RNIC cannot determine it. EVENT_NONE: no such event. */
+/* Packets of one direction whose effect the replay copies from the capture, because our RNIC cannot
+ * know it: indices into setup.event. EVENT_NONE: there is no such packet. */
 struct taken {
     uint32_t nak;  /* fatal NAK */
     uint32_t rnr;  /* first RNR NAK */

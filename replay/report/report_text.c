@@ -72,10 +72,9 @@ static bool is_contradiction(const struct diff *d)
     return strcmp(d->reason, DIFF_CONTRADICTION) == 0;
 }
 
-/* The responses of direction `dir` may contain contradictions: a contradiction is a response whose
- * PSN or MSN another response contradicts. Returns the difference that may be the cause of all
- * contradictions. It is a wrong MSN, or else the first contradiction. Returns NULL if there is
- * none. */
+/* A response contradicts another one if their PSNs or MSNs cannot both be right. One wrong response
+ * can cause many such contradictions in direction `dir`. Returns the difference that may be their
+ * cause: a wrong MSN, or else the first contradiction. Returns NULL if there is none. */
 static const struct diff *first_cause(const struct response_comparison *all, uint32_t dir)
 {
     const struct diff *first = NULL;

@@ -63,7 +63,8 @@ static int add_item(struct capture_set *c, const char *path, const struct manife
 struct folder_walk {
     struct capture_set *captures;
     struct manifest manifest;
-    size_t root_len; /* length of the path to the folder with the manifest, including the slash */
+    size_t root_len; /* length of the path of the folder that has the manifest, including the
+                      * last slash */
     struct error *error;
 };
 

@@ -171,7 +171,8 @@ static void describe_selection(const struct replay *replay, const struct selecti
     }
 }
 
-/* Replays the capture that the import has written, and compares the verdict with `expected`. */
+/* Replays the capture that was imported into the folder, and compares the verdict with `expected`.
+ */
 static int judge_capture(const char *path, const char *peer, enum verdict expected,
                          struct import_result *added, struct error *error)
 {

@@ -59,8 +59,8 @@ struct atomic_word {
     uint64_t word;
 };
 
-/* Stores the 8-byte words that an atomic accesses. An unaligned address, which a responder refuses,
- * is in two words. */
+/* Records the 8-byte words that an atomic accesses. An unaligned address, which a responder
+ * refuses, is in two words. */
 static int add_counter(struct payload_masks *m, uint32_t device, uint64_t va)
 {
     struct atomic_word first = {device, va / 8}, last = {device, (va + 7) / 8};

@@ -8,8 +8,8 @@
 #include "report/report_exchange.h"
 #include "report/verdict.h"
 
-/* The two QPs of a connection. The first one is the requester's QP of the direction from which the
- * pair was made. */
+/* The two QPs of a connection. If they were read from a direction, the first one is the QP of its
+ * requester. */
 struct qp_pair {
     const uint8_t *addr[2];
     uint32_t qpn[2];

@@ -88,8 +88,8 @@ static void write_fault(struct job *job, FILE *report, const char *text)
     json_writer_member(&w, "error", json_lossy_string(text));
 }
 
-/* Returns the expected outcome of a job. In a closed loop there are no recorded packets to differ
- * from, so FAIL is never expected. */
+/* Returns the expected outcome of a job. It is never FAIL for a closed loop, which has no recorded
+ * packets from which our RNIC can differ. */
 static enum outcome expected_of(const struct job *job, const struct job_options *options)
 {
     if (!options->closed || job->item->expected == OUTCOME_UNUSABLE)
@@ -256,7 +256,7 @@ static void read_files(struct job *job, const struct job_files *files)
 /* ---- worker processes --------------------------------------------------------------------------
  */
 
-/* Writes the result of a worker to its file, for collect_result(). */
+/* Writes the result of a worker process to its file, which collect_result() reads. */
 static int exit_worker(const struct job *job, FILE *result)
 {
     const struct job_counts *n = &job->counts;
@@ -305,7 +305,7 @@ static int start_worker(struct job *job, struct worker *w, const struct job_opti
     return 0;
 }
 
-/* Reads the members of a job that exit_worker() wrote. */
+/* Sets the members of a job from the JSON that exit_worker() wrote in the worker process. */
 static void read_result(struct job *job, const json_t *all)
 {
     const json_t *n = json_object_get(all, "counts");

@@ -19,7 +19,7 @@ struct job_options {
     const char *dump_path;             /* file for the inferred setup, or NULL */
     const struct narrow *narrow;       /* selected frames (capture/narrow.h); NULL: all */
     const struct loop_options *closed; /* options of a closed loop, in which our RNIC plays both
-                                          ends; NULL: no closed loop */
+                                        * ends; NULL: no closed loop */
     const struct live_options *live;   /* options of a live replay, which allows one capture at a
                                         * time; NULL: our own RNIC */
     bool text;                         /* create the text report */
@@ -51,8 +51,8 @@ struct job {
                    * NULL */
 };
 
-/* Callbacks: job_done() is called for each finished job, in the order of the jobs. job_progress()
- * receives the number of finished jobs, which may finish in any order. */
+/* Callbacks. job_done() is called for each finished job, in the order of the jobs. job_progress()
+ * is called with the number of finished jobs; jobs may finish in any order. */
 typedef void job_done(void *ctx, const struct job *job);
 typedef void job_progress(void *ctx, size_t finished, size_t cnt);
 

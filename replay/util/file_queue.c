@@ -6,7 +6,7 @@
 #include "util/cli_opts.h"
 
 struct file_place {
-    size_t next; /* number of the file at this position of the queue */
+    size_t next; /* index of the file at this position of the queue in the list of files */
     bool big, finished;
 };
 

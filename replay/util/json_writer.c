@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* Place of a value in the text. Its parts have a few bytes each, so they are written together. */
+/* State while a value is written as text. jansson passes the text in parts of a few bytes each;
+ * `buf` collects them. */
 struct dump {
     FILE *out;
     unsigned indent; /* number of spaces before the line on which the value begins */
@@ -30,8 +31,8 @@ static int add_bytes(struct dump *dump, const char *text, size_t len)
     return 0;
 }
 
-/* Writes a part of a value. jansson passes each line feed as a separate part; strings contain none,
- * because JSON escapes them. */
+/* Writes a part of a value, and indents after a line feed. jansson passes each line feed as a
+ * separate part. Strings contain no line feeds, because JSON escapes them. */
 static int put_part(const char *text, size_t len, void *ctx)
 {
     static const char spaces[] = "        ";

@@ -30,7 +30,8 @@ static uint32_t slot_of(const struct keymap *map, const void *key)
     }
 }
 
-/* Enlarges the hash table. Draws the secret before the first key, because many maps get no key. */
+/* Enlarges the hash table. The first call also draws the random secret of the hash, because many
+ * maps get no key. */
 static bool grow(struct keymap *map)
 {
     uint32_t cnt = map->slot_cnt ? map->slot_cnt * 2 : 64;

@@ -106,7 +106,8 @@ bool parse_ip_addr(const char *text, uint8_t addr[16])
 
 unsigned utf8_decode(const char *p, uint32_t *code)
 {
-    /* Smallest code point of each length. A smaller one is an overlong form, which is invalid. */
+    /* Smallest code point of a UTF-8 character of each length. A smaller one is an overlong form,
+     * which is invalid. */
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char first = (unsigned char)*p;
     unsigned len = first < 0x80             ? 1
@@ -118,7 +119,7 @@ unsigned utf8_decode(const char *p, uint32_t *code)
     if (len == 0)
         return 0;
     *code = len == 1 ? first : first & (0x7Fu >> len);
-    /* The terminating zero is not a continuation byte, so it ends the loop. */
+    /* The terminating zero of the text is not a continuation byte, so it ends this loop. */
     for (unsigned i = 1; i < len; i++) {
         if (((unsigned char)p[i] & 0xC0) != 0x80)
             return 0;

@@ -303,7 +303,7 @@ static inline void judge_packet(struct judge *judge, const struct parsed_frame *
 
 /* Prefetches what the thread needs next: `late`, the packet that it judges 8 places later, and the
  * connection state of `soon`, the packet 3 places later. Does not prefetch the bytes of the frames,
- * because the thread reads only the digests of the packets. */
+ * because the digests of the packets suffice. */
 static inline void prefetch_items(const struct roce_flow *flow, const struct parsed_frame *late,
                                   const struct parsed_frame *soon)
 {
@@ -403,8 +403,8 @@ static void judge_part(void *user, unsigned part, const struct frame_batch *fram
         atomic_store(&check->crowded, true);
 }
 
-/* The split reader calls this function before it reads the next frames. Counts these frames.
- * Returns false to end the split. */
+/* The split reader calls this function when all threads have parsed the next window, before they
+ * judge its packets. Counts the frames of the window. Returns false to end the split before it. */
 static bool look_at_window(void *user, const struct capture_reader *reader,
                            const struct frame_counts *counts, uint32_t frames)
 {

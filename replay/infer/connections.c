@@ -18,8 +18,9 @@
 /* Number of packets whose headers are loaded into the cache before they are parsed. */
 #define PREFETCH_AHEAD 8u
 
-/* Maximum number of groups without responses for which pair_alone() searches the responses. The
- * limit bounds the time, because each search reads all flows. */
+/* Maximum number of groups for which pair_alone() searches responses, and of flows of responses for
+ * which pair_lone_responses() searches requests. The limit bounds the time, because each search
+ * reads all flows. */
 #define PAIR_ALONE_MAX 64u
 
 /* Packets that become one direction: the requests of one QP and the responses of the other. */

@@ -569,7 +569,7 @@ static bool find_lost(struct inferred_setup *s)
             continue;
         next = asked = (size_t)(e - s->req);
         s->event[executed[next]].lost = true;
-        /* The packets captured after the lost copy reached the responder out of order, so examine
+        /* The requests captured after the lost copy reached the responder out of order, so examine
          * them again. */
         effort += i - executed[next];
         if (effort > LOST_WINDOW * UINT64_C(64))

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Maximum number of packets that sent_order_restore() moves a packet forward. */
+/* Maximum number of places by which sent_order_restore() moves a packet towards the start. */
 #define MOVE_MAX 1024u
 
 /* Returns whether the packet was sent before *latest, the packet of this direction that was sent

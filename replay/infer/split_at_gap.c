@@ -59,8 +59,8 @@ int split_at_gap(const struct inferred_setup *s, struct recorded_direction *head
         const struct pkt_event *event = &s->event[i];
         bool after = i >= from;
 
-        /* The requester may retransmit a request from before the gap after the gap. From that
-         * request on, all packets are played only in the second part. */
+        /* After the gap, the requester may retransmit a request from before the gap. From that
+         * retransmission on, all packets are played only in the second part. */
         open &= !after || event->response || event->rel > s->gap;
         if ((after ? open && event->response && event->rel < s->gap
                    : !event->response || event->rel < s->gap) &&

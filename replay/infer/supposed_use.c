@@ -252,8 +252,8 @@ static void start_side(struct use_side *side, uint32_t idx, const struct trace_p
                               .high_psn = roce_psn_add(roce_psn_of(p->psn), -1)};
 }
 
-/* Returns whether a PSN is far from all requested PSNs: more than GAP_MAX requests in between would
- * be missing in the capture. */
+/* Returns whether a PSN is far from all requested PSNs: at least GAP_MAX PSNs after them, or more
+ * than NEAR PSNs before them. The capture cannot lack all requests in between. */
 static bool is_far(const struct use_side *side, roce_psn psn)
 {
     return roce_psn_diff(psn, side->reach) >= GAP_MAX || roce_psn_diff(psn, side->base) < -NEAR;

@@ -195,8 +195,8 @@ static const char *unplayable_run(const struct cm_peer_conns *conns, uint32_t id
     return NULL;
 }
 
-/* Returns whether a message of the direction has several packets, which is only possible if both
- * ends use the recorded path MTU. */
+/* Returns whether a message of the direction has several packets. Both ends must then use the
+ * recorded path MTU, so that they divide their messages as in the capture. */
 static bool is_cut_by_mtu(const struct inferred_setup *s)
 {
     for (uint32_t i = 0; i < s->event_cnt; i++) {

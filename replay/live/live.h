@@ -141,8 +141,8 @@ void live_take_response(struct live *live, uint32_t idx, struct roce_pkt *pkt);
 int live_poll(struct live *live, uint64_t until, struct error *error);
 int live_wait_until(struct live *live, uint64_t until, struct error *error);
 /* Waits for the live response that corresponds to a recorded response. Does not wait if no sent
- * request demands a response, or if too many earlier responses arrived later than --tolerance. Sets
- * *waited to whether it waited. Returns 0, or -1 and an error. */
+ * request demands a response, or if too many earlier responses did not arrive within the time of
+ * option --tolerance. Sets *waited to whether it waited. Returns 0, or -1 and an error. */
 int live_wait_response(struct live *live, const struct live_event *e, bool *waited,
                        struct error *error);
 /* Sends the frame in `buf` (`len` bytes), which was made from recorded packet `p` (rewrite.h). A

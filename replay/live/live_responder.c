@@ -28,8 +28,8 @@ static bool is_ack(uint8_t opcode, uint8_t syndrome)
            roce_syndrome_kind(syndrome) == ROCE_SYN_ACK;
 }
 
-/* Returns the number of PSNs of request `event`. Returns 1 if the capture has an earlier request
- * with this PSN. */
+/* Returns the number of PSNs of request `event`. Returns 1 if the request begins at a PSN inside
+ * another request, as a restarted READ does. */
 static int64_t psn_count(const struct inferred_setup *s, uint32_t event)
 {
     const struct request_pkt *e = request_at(s, s->event[event].rel);

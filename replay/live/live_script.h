@@ -21,8 +21,8 @@ enum live_event_kind {
     LIVE_STORE,
     LIVE_WITHDRAW, /* the agent deregisters the region with R_Key `rkey` */
     LIVE_REGISTER, /* the agent registers the region with R_Key `rkey` again */
-    /* We send the frame of packet `step` of direction `run`, at the capture time of packet `when`.
-     */
+    /* We send the frame of packet `step` of direction `run` when packet `when` of this direction
+     * is due. */
     LIVE_FRAME,
     LIVE_ANSWER /* the capture has a response here: we wait for the response of the target */
 };

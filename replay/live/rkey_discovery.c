@@ -5,8 +5,9 @@
 #include "infer/shadow_memory.h"
 #include "wire/bytes.h"
 
-/* Maximum distance of an address that the peer uses from the address that the program announced,
- * bytes. A program usually announces the start of its memory, and the peer uses any part of it. */
+/* Maximum distance from the address that the program announced up to the lowest address that the
+ * peer uses, bytes. A program usually announces the start of its memory, and the peer uses any part
+ * of it. */
 #define BEFORE_MAX (UINT64_C(1) << 30)
 
 /* Lowest valid address in a program's memory: programs do not map the first page. */

@@ -60,8 +60,9 @@ static struct monitor_row *find_row(struct monitor *m, uint32_t conn_index)
     return NULL;
 }
 
-/* Returns the index of a free row. If no row is free, first frees those with the longest idle
- * times, an eighth of all rows. So the search is not repeated for each new connection. */
+/* Returns the index of a free row. If no row is free, first frees several rows, so that the search
+ * is not repeated for each new connection: those whose last packet is in the first eighth of the
+ * time from the oldest to the newest last packet. */
 static uint32_t free_row(struct monitor *m)
 {
     uint64_t oldest = UINT64_MAX, newest = 0, limit;

@@ -68,8 +68,8 @@ static struct page_stream *stream_of(struct page_capture *capture, uint32_t inde
     return *at;
 }
 
-/* Returns the limit of data for a stream that begins at frame `frame`: an equal share of `all`, the
- * limit of all streams together. */
+/* Returns the maximum number of runs or messages of a stream at frame `frame`: its equal share of
+ * `all`, the limit of all streams that have begun by then. */
 static uint32_t share_of(struct page_capture *capture, uint32_t all, uint32_t frame)
 {
     uint32_t cnt, share;

@@ -61,7 +61,7 @@ struct rc_loop_result {
     size_t page_cnt, page_cap;
     uint64_t frames;                /* number of frames sent */
     uint64_t lost, damaged, forged; /* number of sent frames that the link lost, damaged or
-                                     * forged (changed, with a corrected ICRC) */
+                                     * forged (changed so that the receiver accepts them) */
     uint64_t repeated;              /* number of requests retransmitted */
     uint32_t errors;                /* number of ERROR findings about both endpoints */
     uint32_t doubtful; /* number of ERROR findings about an endpoint after it had received a

@@ -41,7 +41,7 @@ static int add_region(struct from_drill *d, const struct session *session, uint3
     return 0;
 }
 
-/* Adds the memory regions that the requests of the connection access to the drill. If the recorded
+/* Adds to the drill the memory regions that the requests of the connection access. If the recorded
  * device refused all requests with an R_Key, adds no region for it. Then the R_Key is also invalid
  * for the device under test. Returns 0, or -1 and an error. */
 static int choose_regions(struct source *s)

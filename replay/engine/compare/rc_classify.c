@@ -13,8 +13,8 @@
 #include "infer/request_table.h"
 
 /* Maximum number of inconclusive responses of one direction for each of which the comparison
- * searches a reason. If a direction has more, all its differences are inconclusive. The limit
- * bounds the time. */
+ * searches a reason. After that, the last reason applies to the further differences of the
+ * direction. The limit bounds the time. */
 #define INCONCLUSIVE_MAX 4096u
 
 /* Returns the index in trace.pkt of the request with the PSN of response `event`. If several copies

@@ -31,8 +31,8 @@
 /* ---- Comparing one response, by kind --------------------------------------------------------- */
 
 /* The recorded response `event` equals `late`, our response to an earlier copy of the request, but
- * differs from our response to the latest copy. Returns whether it may be the delayed response to
- * the earlier copy. */
+ * differs from our response to a later copy. Returns whether it may be the delayed response to the
+ * earlier copy. */
 static bool may_be_late(const struct response_cmp *cmp, uint32_t event,
                         const struct tx_response *late)
 {
@@ -46,7 +46,7 @@ static bool may_be_late(const struct response_cmp *cmp, uint32_t event,
     /* The earlier copy was captured after the request that the previous recorded response answers,
      * or is that request. `event` may then be the response to the earlier copy under one of two
      * conditions. It directly follows the previous response in time, or its MSN is not lower than
-     * all earlier MSNs. */
+     * any earlier MSN. */
     if (late->event >= cmp->latest)
         return event_time(s, event) - cmp->prev_response_time <= TRAIN_NS ||
                (roce_opcode_has(roce_opcode(p->opcode), ROCE_HDR_AETH) &&
@@ -344,8 +344,8 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
             field_diff_add_num(&d, "aeth.msn", FIELD_NUMBER, p->msn, msn);
         }
     }
-    /* Our RNIC must have sent an ACK for the request. The exception is a connection without AckReq
-     * bits, where our RNIC may delay its ACKs (R099, R110). */
+    /* Our RNIC must have sent an ACK for the request, unless no request that it executed since its
+     * latest response has AckReq. Without AckReq, our RNIC may delay the ACK (R099, R110). */
     if (d.cnt == 0 && cmp->acked < at->rel && cmp->ack_due > cmp->acked &&
         cmp->ack_due < response_cmp_epsn(cmp))
         field_diff_add(&d, "answer", "RC Acknowledge",
@@ -460,8 +460,8 @@ static int compare_response(struct response_cmp *cmp, uint32_t event)
         return 0;
     }
     /* The response may answer a request that the capture lacks. Two conditions must hold: the
-     * recorded responses already answered all captured requests, and the MSN counts one more
-     * message. Otherwise, the response answers a captured request and has a wrong PSN. */
+     * recorded responses already answered all captured requests, and the MSN fits the missing
+     * request. Otherwise, the response answers a captured request and has a wrong PSN. */
     if (at->rel > cmp->high && cmp->recorded_acked >= cmp->ack_due &&
         answers_uncaptured_request(&cmp->dir->setup, event, cmp->high) &&
         !refuses_executed(&cmp->dir->setup, event)) {

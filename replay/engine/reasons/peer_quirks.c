@@ -283,8 +283,8 @@ static bool follows_read(const struct inferred_setup *s, uint32_t event)
     return copies > responses;
 }
 
-/* Returns whether the latest READ response before packet `event` is not complete, and an RNR NAK
- * refused its READ. A READ needs no receive WQE, so the transmit queue was full. */
+/* Returns whether an RNR NAK before packet `event` refused a READ, and no READ response ended
+ * between the two. A READ needs no receive WQE, so the transmit queue was full. */
 static bool follows_refused_read(const struct inferred_setup *s, uint32_t event)
 {
     for (uint32_t i = event; i-- > 0 && event - i <= FOLLOW_MAX;) {

@@ -23,7 +23,7 @@ static bool is_refusal_of(const struct inferred_setup *s, uint32_t i, int64_t ex
            event_is_nak(s, i) && !event_is_nak_code(s, i, ROCE_NAK_PSN_SEQ);
 }
 
-/* Searches the ORDER_NEAR packets after packet `event` for the last NAK of PSN `executed` or an
+/* Searches the LOOK_BACK packets after packet `event` for the last NAK of PSN `executed` or an
  * earlier one. Returns its index in setup.event, or `event` if there is none. */
 static uint32_t last_refusal(const struct inferred_setup *s, uint32_t event, int64_t executed)
 {

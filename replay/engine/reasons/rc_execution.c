@@ -198,7 +198,7 @@ static uint32_t reads_over(struct execution *x, uint32_t event, const struct req
     return (uint32_t)(more - least);
 }
 
-/* Returns whether more READ requests than responses were captured before response `event`. Counts
+/* Returns whether more READ requests than responses were sent before response `event`. Counts
  * only responses with the PSN of `event`. If `starts` is true, counts only requests that begin at
  * this PSN; otherwise, only requests that begin inside READ `e` at an earlier PSN. */
 static bool read_begins(struct execution *x, uint32_t event, const struct request_pkt *e,

@@ -42,8 +42,8 @@ static struct roce_conn *conn_of(const struct roce_ctx *ctx, const struct roce_c
     return side ? side->conn : NULL;
 }
 
-/* Fills the result for a CM message: the connection of its exchange `s`, and `answers`, the frame
- * of the earlier CM message that the current one answers (0 if unknown). */
+/* Fills the result for a CM message of exchange `s`: the connection of the exchange, and `answers`,
+ * the frame of the earlier CM message that the current message answers (0 if unknown). */
 static void set_cm_result(struct roce_ctx *ctx, const struct roce_cm_exchange *s, uint32_t answers)
 {
     const struct roce_conn *conn = conn_of(ctx, s);
@@ -99,7 +99,7 @@ static void set_cm_facts(struct roce_conn *conn, const struct roce_cm_exchange *
         struct roce_endpoint *side = &conn->side[i];
         struct roce_req *req = &side->req;
 
-        /* the CM message of the peer contains the starting PSN of a requester */
+        /* the PSN at which a requester starts is in the CM message of its peer */
         req->base = req->rel_base = s->psn[i == active ? 1 : 0];
         req->base_cm = true;
         req->retx.time = now;
@@ -107,7 +107,7 @@ static void set_cm_facts(struct roce_conn *conn, const struct roce_cm_exchange *
     }
 }
 
-/* Calls on_use() for connection `conn`, which the REQ and REP of exchange `s` set up. */
+/* Calls on_use(): the REQ and REP of exchange `s` set up the QPs of connection `conn`. */
 static void report_use(const struct roce_ctx *ctx, const struct roce_conn *conn,
                        const struct roce_cm_exchange *s, const struct roce_cm_rep *rep)
 {

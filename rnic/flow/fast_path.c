@@ -32,8 +32,9 @@
 #define DMA_MAX UINT32_C(0x80000000) /* maximum DMA length, bytes (R081) */
 #define LEN_MAX 4096u                /* maximum payload while the path MTU is unknown, bytes */
 
-/* Returns whether analyze_packet() would leave connection and QP unchanged. `req` is the sender of
- * the packet, or, for a response, the requester that receives it. */
+/* Returns whether analyze_packet() would leave the data of the connection and of its QPs unchanged.
+ * `req` is the requester of the packet's direction: the sender of a request, or the receiver of a
+ * response. */
 static inline bool qp_is_unchanged(const struct roce_ctx *ctx, const struct roce_req *req)
 {
     const struct roce_pkt *pkt = ctx->pkt;

@@ -175,9 +175,9 @@ static void count_packet(struct roce_ctx *ctx)
 }
 
 /* Returns whether the current packet belongs to the transport service of its QP. A QP drops packets
- * of another service (R030). But after several such packets, or after a long idle time, the QPN is
- * assumed to be reused for another service: the current packet then begins a new connection, and
- * the function returns true. */
+ * of another service (R030). But several such packets, or one after a long idle time, show that the
+ * QPN is reused for another service. The current packet then begins a new connection, and the
+ * function returns true. */
 static bool is_for_service(struct roce_ctx *ctx)
 {
     struct roce_endpoint *side = ctx->sender;

@@ -65,15 +65,15 @@ enum roce_link_kind {
     ROCE_LINK_CM_ANSWER,   /* CM message `other` answers CM message `frame` (REQ, REP, DREQ) */
 };
 
-/* One use of a QP pair: the time from the setup of the two QPs until they are set up again for
- * another connection, or until the capture ends. */
+/* A QP pair may be set up several times in a capture, each time for another connection. One use of
+ * the QP pair is the time from one setup to the next, or to the end of the capture. */
 struct roce_flow_use {
     uint32_t conn_index; /* number of the connection at the time of the call, not final:
                           * roce_flow_owner() returns the final number */
     uint32_t frame;      /* first frame of this use; if CM messages set up the use, the frame of the
                           * REP */
-    /* REQ and REP that set up this use of the QPs, valid during the call; NULL if packets without
-     * CM showed the reuse */
+    /* CM messages REQ and REP that set up the QPs for this use, valid during the call; NULL if no
+     * CM messages were captured, and other packets showed that the QPs were set up again */
     const struct roce_cm_req *req;
     const struct roce_cm_rep *rep;
     uint32_t req_frame, rep_frame;
@@ -136,16 +136,17 @@ struct roce_flow_opts {
     void *user;                /* first argument of the callbacks; each callback may be NULL */
     void (*on_finding)(void *user, const struct roce_finding *finding);
     void (*on_link)(void *user, enum roce_link_kind kind, uint32_t frame, uint32_t other);
-    /* Called when a use of a QP pair begins: CM messages set up the QPs, or packets show that they
-     * were reused. Not called for the first use if no CM messages set up the QPs. The call may be
-     * some frames after the reuse. */
+    /* Called when a use of a QP pair begins (struct roce_flow_use). For the first use in the
+     * capture, it is called only if CM messages set up the QPs. The call may be some frames later
+     * than the first packet of the use. */
     void (*on_use)(void *user, const struct roce_flow_use *use);
     /* Called for each CM message in a packet that a receiver would not drop. */
     void (*on_cm)(void *user, const struct roce_flow_in *in, const struct roce_cm_msg *msg);
     /* Called at the end of a congestion episode: see struct roce_cnp_episode. */
     void (*on_cnp_episode)(void *user, const struct roce_cnp_episode *episode);
     /* Called when an operation completes. The connection's summary counts the same operations as
-     * completed. Parts (roce_flow_split()) call it without gate(), unlike the other callbacks. */
+     * completed. After roce_flow_split(), several threads may call it at the same time: it is the
+     * only callback before which gate() is not called. */
     void (*on_done)(void *user, const struct roce_flow_done *done);
     /* Called when a connection ends: it was evicted, its QPs were reused, or the capture ended. */
     void (*on_conn)(void *user, const struct roce_conn_summary *conn);
@@ -208,8 +209,8 @@ struct roce_flow_result {
     uint32_t conn_index; /* number of the connection when the frame was judged, or ROCE_NO_CONN if
                           * the frame has none; roce_flow_owner() returns the final number */
     uint8_t side;        /* sender of the frame: index into the sides of the summary */
-    uint8_t qp_use;      /* index of the use of the QP pair (struct roce_flow_use); 0 is the first
-                          * use in the capture */
+    uint8_t qp_use;      /* number of times that the QPs were set up again since the first packet of
+                          * the connection (struct roce_flow_use) */
     uint8_t pairing;     /* enum roce_pairing of the connection at this packet */
     uint32_t flags;      /* bit set of enum roce_analysis */
     uint32_t findings;   /* number of findings about this frame */
@@ -232,8 +233,8 @@ struct roce_flow_result {
 
     uint32_t request_frame; /* response: frame of the last request packet that the response
                              * acknowledges */
-    uint32_t acked_packets; /* number of request packets that no earlier response acknowledged, but
-                             * this response does */
+    uint32_t acked_packets; /* number of request packets that this response acknowledges and no
+                             * earlier response acknowledged */
     uint64_t rtt;           /* time from the request packet to this response, ns; unknown if the
                              * request was retransmitted */
     uint64_t response_time; /* last response of a READ or atomic: time since the request, ns */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Requests: classifies each request packet of a connected service against the request packets
- * already captured (new, after a gap, out of order, copy, retransmission), and follows its message.
+ * Requests: compares each request packet of a connected service with the requests captured before.
+ * A packet is new, the first after a PSN gap, out of order, a copy (second capture of one
+ * transmission) or a retransmission. Then adds the packet to its message.
  */
 #include "flow/request.h"
 
@@ -125,7 +126,8 @@ static void append_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool guess)
         req->win.acked = req->win.cnt > UC_REMEMBERED ? req->win.cnt - UC_REMEMBERED : 0;
     else if (e != &keep && req->una_known && roce_diff(req->una, req->nxt) >= 0 &&
              req->win.acked == at) {
-        /* The PSN is already acknowledged: two capture points reordered the request and its ACK. */
+        /* A response acknowledged this PSN before the request was captured: two capture points
+         * reordered them. */
         req->win.acked++;
         roce_req_remove_in_flight(req, e);
         uncount_unseen(ctx, e->psn_cnt);
@@ -140,8 +142,8 @@ static void append_request_copy(struct roce_ctx *ctx, const struct roce_sent_pac
     append_request(ctx, now->psn_cnt, (now->flags & ROCE_SENT_PSN_CNT_GUESS) != 0);
 }
 
-/* Sets the message count (`cum`) of the entry at index `at`, which was captured out of order. If
- * this entry ends a message, adds one to `cum` of all later entries. */
+/* Sets the message count (`cum`) of the window entry at index `at`, a request that was captured out
+ * of order. If this request ends a message, adds one to `cum` of all later entries. */
 static void insert_message_count(struct roce_ctx *ctx, uint32_t at,
                                  const struct roce_sent_packet *prev)
 {
@@ -182,7 +184,8 @@ static bool may_fill(struct roce_ctx *ctx, uint32_t later)
     return true;
 }
 
-/* Inserts a packet that fills a PSN gap, and checks it against its neighbours. */
+/* Inserts a packet that fills a PSN gap into the window, and checks it against the packets with the
+ * previous and the next PSN. */
 static void fill_hole(struct roce_ctx *ctx, uint32_t at, const struct roce_sent_packet *now)
 {
     struct roce_req *req = &ctx->sender->req;
@@ -237,7 +240,8 @@ static void fill_hole(struct roce_ctx *ctx, uint32_t at, const struct roce_sent_
     roce_sent_result(ctx, e);
 }
 
-/* Records that the requester retransmits from `psn` on. If a go-back begins, checks it. */
+/* Records that the requester retransmits from `psn` on. If a go-back begins with this packet,
+ * checks the wait before the go-back and the number of retries. */
 static void note_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *e, uint32_t psn,
                                 uint32_t psn_cnt)
 {
@@ -305,8 +309,8 @@ static void note_overtaken(struct roce_ctx *ctx, uint32_t psn)
     REPORT(ctx, OUT_OF_ORDER, "bth.psn", req->nxt, psn);
 }
 
-/* Processes a request whose PSN belongs to the window entry at `at`: a copy, a QP reuse or a
- * retransmission. */
+/* Processes a request whose PSN is in the window entry at index `at`. The request is a copy (second
+ * capture of one transmission) or a retransmission, or it belongs to a new connection of the QP. */
 static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_packet *now)
 {
     struct roce_req *req = &ctx->sender->req;
@@ -368,7 +372,8 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
     ctx->result->repeats_frame = e->frame;
     ctx->result->rto = roce_since(e->time, ctx->time);
     roce_report_link(ctx, ROCE_LINK_REPEATED_IN, e->frame);
-    /* For a READ, use the number of PSNs in the entry, which later packets may have corrected. */
+    /* `now` has the number of PSNs that the READ was first assumed to have. Later packets may have
+     * corrected the number in the window entry. */
     note_retransmission(ctx, e, now->psn,
                         read ? (roce_sent_end(e) - now->psn) & ROCE_PSN_MASK : now->psn_cnt);
     roce_copy_note_superseded(ctx, e);
@@ -409,25 +414,27 @@ static bool overlaps_next(const struct roce_sent_packet *now, const struct roce_
     return next && now->psn_cnt > 1 && ((next->psn - now->psn) & ROCE_PSN_MASK) < now->psn_cnt;
 }
 
-/* Processes a request with an older PSN than the newest request, but without a window entry. Its
- * first transmission was not captured, or it is late, or the QP was reused. */
+/* Processes a request with an older PSN than the newest request, but without a window entry. There
+ * are three explanations: the first transmission of this request was not captured, the request is
+ * late, or the QP was reused. */
 static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_packet *now)
 {
     struct roce_req *req = &ctx->sender->req;
     struct roce_window *w = &req->win;
-    /* The PSN is older than req->nxt. If no window entry follows it, it is also older than all
-     * entries. */
+    /* true: the PSN is older than those of all window entries. roce_window_find() then returns
+     * w->cnt, because it measures distances from the PSN of the oldest entry. */
     bool old = at == w->cnt;
     struct roce_sent_packet *next = w->cnt ? roce_window_at(w, old ? 0 : at) : NULL;
-    /* true: `next` requests the end of this READ again, but was captured before this READ */
+    /* true: READ `next`, which was captured before, requests the last part of READ `now` again */
     bool whole = overlaps_next(now, next) && roce_opcode(next->op)->kind == ROCE_KIND_READ &&
                  roce_sent_end(next) == roce_sent_end(now);
     int32_t back = -roce_diff(now->psn, req->nxt);
 
     if (old && ctx->conn->facts.svc == ROCE_SVC_UC && roce_diff(now->psn, req->base) >= 0 &&
         roce_cold_of(ctx->sender)->missing_psns <= roce_cold_of(ctx->sender)->out_of_order) {
-        roce_report_copy(ctx, 0); /* the packet was captured before: its PSN is older than all
-                                   * entries, and no older PSN is missing */
+        /* The packet must have been captured before: its PSN is older than those of all window
+         * entries, and no older PSN is missing. */
+        roce_report_copy(ctx, 0);
         return;
     }
     at = old ? 0 : at;
@@ -522,7 +529,7 @@ static void place_after_gap(struct roce_ctx *ctx, int32_t d, struct roce_sent_pa
 {
     struct roce_req *req = &ctx->sender->req;
     struct roce_sent_packet *tail = roce_window_tail(&req->win);
-    /* Number of PSNs of which neither a correct nor a damaged packet was captured. */
+    /* number of PSNs in the gap for which no packet was captured, not even a damaged one */
     uint32_t missing;
 
     if (req->psn_cnt_guess && tail && mtu_of_restart(tail, now)) {
@@ -675,7 +682,8 @@ void roce_request(struct roce_ctx *ctx)
                                  d < 0 ? ROCE_REUSE_OLDER_PSN : ROCE_REUSE_LATER_PSN, psn);
     else if (d == 0 && req->una_known && roce_diff(psn, req->una) < 0)
         (void)roce_reuse_suspect(ctx, ctx->sender, ROCE_REUSE_LATER_PSN,
-                                 psn); /* the PSN was acknowledged before it was captured */
+                                 psn); /* a response acknowledged this PSN before the request was
+                                        * captured */
     else if (d != 0 && !(req->retx.active && req->retx.next == psn))
         (void)roce_reuse_suspect(ctx, ctx->sender, d < 0 ? ROCE_REUSE_OLDER_PSN : ROCE_REUSE_GAP,
                                  psn);
@@ -687,9 +695,9 @@ void roce_request(struct roce_ctx *ctx)
         if (idle >= KEEP_ALIVE_NS && ctx->pkt->payload_len == 0 &&
             ctx->pkt->op->pos == ROCE_POS_ONLY)
             ctx->result->flags |= ROCE_AN_KEEP_ALIVE;
-        ctx->conn->inconsistent |= req->peer_restarted; /* this requester continued its PSNs, so the
-                                                         * QPs were not reused, although its peer
-                                                         * seemed to begin a new use */
+        /* If the peer seemed to begin a new connection on the QPs, but this requester continues its
+         * PSNs, the two contradict each other. */
+        ctx->conn->inconsistent |= req->peer_restarted;
         req->maybe_reused = req->peer_restarted = false;
         note_silence(ctx);
         if (req->late_ack)

@@ -29,14 +29,16 @@
 /* lowest number of measured round-trip times after which the shortest of them is used */
 #define RTT_MIN 8u
 
-/* Returns whether request `e` was captured before the two directions were paired. A response to `e`
- * may then have been captured before the pairing, too, without being matched to `e`. */
+/* Returns whether request `e` was captured before the analysis joined the two directions to one
+ * connection. A response to `e` may then have been captured before, too, without being matched to
+ * `e`. */
 static bool is_before_join(const struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
     return e->last_frame < ctx->conn->join_frame;
 }
 
-/* Counts the message that ends with `e` as completed. If `timed`, also records its latency. */
+/* Counts the message that ends with request packet `e` as completed. If `timed`, also records the
+ * time from its first packet to the current response. */
 static void complete_message(struct roce_ctx *ctx, struct roce_sent_packet *e, uint64_t bytes,
                              bool timed)
 {
@@ -103,8 +105,8 @@ static void acknowledge_packet(struct roce_ctx *ctx, struct roce_req *req,
         req->part = (roce_opcode_starts(roce_opcode(e->op)) ? 0 : req->part) + e->len;
 }
 
-/* Returns the number of PSNs from `from` to `to` - 1 for which no packet of ctx->sender's peer was
- * captured, not even a damaged one. */
+/* Returns the number of PSNs from `from` to `to` - 1 for which no request packet was captured, not
+ * even a damaged one. The requester is the peer of ctx->sender. */
 static uint32_t unseen_cnt(const struct roce_ctx *ctx, uint32_t from, uint32_t to)
 {
     uint32_t cnt = (uint32_t)roce_diff(to, from);
@@ -165,7 +167,8 @@ static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
     struct roce_sent_packet *e;
 
     if (beyond > ROCE_PSN_JUMP || beyond < -ROCE_PSN_JUMP * 64)
-        return; /* the response belongs to another use of the QP, or its PSN was never sent */
+        return; /* the response belongs to another connection of the QP, or the requester never sent
+                 * this PSN */
     if (req->implied_nak)
         roce_implied_nak_again(ctx, req, upto);
     note_late_after_nak(ctx, req, upto);
@@ -348,8 +351,8 @@ static bool is_refused(const struct roce_rsp *rsp, uint32_t psn)
     return rsp->rnr && rsp->rnr_psn == psn;
 }
 
-/* Counts the current response, a sequence NAK. `seen`: the request that it names was captured with
- * its ICRC, or acknowledged, before. */
+/* Counts the current response, a sequence NAK. `seen`: the request with the PSN of the NAK was
+ * captured with its ICRC, or acknowledged, before. */
 static void count_sequence_nak(struct roce_ctx *ctx, bool seen)
 {
     struct roce_cold_counters *cold = roce_cold(ctx->flow, ctx->sender);
@@ -597,8 +600,8 @@ static void on_atomic_ack(struct roce_ctx *ctx, struct roce_req *req)
     ack_to(ctx, req, (psn + 1) & ROCE_PSN_MASK);
 }
 
-/* Records that the current ACK, which equals the previous one, was captured twice, if the requester
- * cannot have caused two ACKs. */
+/* Records that the current ACK, which equals the previous one, is a second capture of it. This is
+ * certain if the request was transmitted once, because it then causes only one ACK. */
 static void note_twice(struct roce_ctx *ctx)
 {
     struct roce_window *w = &roce_peer(ctx->sender)->req.win;
@@ -678,7 +681,7 @@ static void note_late_response(struct roce_ctx *ctx, struct roce_req *req)
 
 void roce_response_end(struct roce_ctx *ctx, struct roce_req *req)
 {
-    req->late_ack = false; /* the response may be the one that the requester was waiting for */
+    req->late_ack = false; /* the requester may have been waiting for this response */
     if (roce_since(req->last_time, ctx->time) >= LATE_RESPONSE_NS)
         note_late_response(ctx, req);
     if (req->retx.next == req->nxt && ((ctx->pkt->bth.psn + 1) & ROCE_PSN_MASK) == req->nxt)

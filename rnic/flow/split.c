@@ -11,8 +11,8 @@
 #include "wire/gid.h"
 
 /* A part is crowded when it uses 1/CROWDED of its share of the memory limit or of the connection
- * limit. The rest is reserved for the packets that the threads judge before the parts are
- * merged. */
+ * limit. The rest is for the packets that the threads may judge until roce_flow_merge() joins the
+ * parts. */
 #define CROWDED 2u
 
 uint32_t roce_flow_group(const struct roce_packet_digest *digest)
@@ -188,8 +188,9 @@ static void merge_uses(struct roce_flow *to, struct roce_flow *from)
     to->newest = last;
 }
 
-/* Moves the lists of unpaired directions from `from` to `to`. A list belongs to one group of hosts,
- * and one thread judges all packets of that group, so at most one of the two has the list. */
+/* Moves the lists of unpaired directions from `from` to `to`. A list belongs to one group of hosts
+ * (roce_flow_group()), and only one part judges the packets of a group. So at most one of `from`
+ * and `to` has the list. */
 static void merge_pairs(struct roce_flow *to, const struct roce_flow *from)
 {
     for (unsigned i = 0; i < ROCE_PAIR_BUCKETS; i++) {

@@ -3,14 +3,15 @@
 
 #include "flow/base/counters.h"
 
-/* A receiver is assumed to accept requests in any order after this number of early requests. An
- * early request was captured before a request with an earlier PSN, and was acknowledged without a
- * retransmission. After fewer early requests, a NAK or a go-back may still show that the receiver
- * does not accept them. */
+/* Lowest number of early requests after which the analysis assumes that the receiver accepts
+ * requests in any order. A request is early if it was captured before a request with an earlier PSN
+ * and was acknowledged without a retransmission. After fewer early requests, a later NAK or go-back
+ * may still show that the receiver does not accept them. */
 #define ACCEPTED_MIN 4u
-/* Sequence NAKs and go-backs are evidence that the receiver needs packets in order. It is then
- * assumed to accept any order only if there are at least this number of early requests for each
- * sequence NAK or, for READ responses, of READs with early responses for each go-back. */
+/* A sequence NAK or a go-back is evidence that a receiver needs packets in order. A responder is
+ * assumed to accept any order only if it accepted this number of early requests for each of its
+ * sequence NAKs. A requester is assumed to accept any order only if it accepted this number of
+ * READs with early responses for each of its go-backs. */
 #define ACCEPTED_PER_GO_BACK 4u
 /* A sender that changed back to an earlier UDP source port at least this number of times is assumed
  * to use several paths. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Recognises devices that accept packets in any order (direct data placement, adaptive routing,
- * several paths). Other devices drop a packet that arrives before an earlier one, and the requester
- * retransmits the packet. Therefore an early packet that was transmitted once and was acknowledged
- * has one of two explanations: the receiver accepts any order, or the capture point reordered the
- * packets. Used only in rnic/flow.
+ * several paths). Other devices drop a packet that arrives before a packet with an earlier PSN, and
+ * the requester retransmits it. Therefore, if an early packet was transmitted only once and was
+ * acknowledged, there are two explanations: the receiver accepts any order, or the capture point
+ * reordered the packets. Used only in rnic/flow.
  */
 #ifndef FLOW_BASE_ANY_ORDER_H
 #define FLOW_BASE_ANY_ORDER_H
@@ -19,8 +19,9 @@ bool roce_requests_in_any_order(const struct roce_flow *flow,
 bool roce_responses_in_any_order(const struct roce_flow *flow,
                                  const struct roce_endpoint *responder);
 
-/* Counts request `e`, which the current packet acknowledges, if `e` was transmitted once and
- * captured before a request with an earlier PSN. The caller passes requests in PSN order. */
+/* Counts request `e` in accepted_early if `e` was transmitted once and captured before a request
+ * with an earlier PSN. The current packet acknowledges `e`. The caller passes requests in PSN
+ * order. */
 void roce_note_accepted(struct roce_ctx *ctx, struct roce_req *req,
                         const struct roce_sent_packet *e);
 

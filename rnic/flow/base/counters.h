@@ -23,8 +23,8 @@ struct roce_oper_count *roce_oper_cnt(struct roce_flow *flow, struct roce_endpoi
 /* Records that the receiver drops the current request because of its format or ICRC. */
 void roce_note_dropped(struct roce_ctx *ctx);
 
-/* Returns how many of the PSNs from `psn` to `psn` + `cnt` - 1 were captured only in requests of
- * `side` that the receiver drops. */
+/* Returns how many of the PSNs from `psn` to `psn` + `cnt` - 1 were captured only in malformed or
+ * damaged requests of `side`, which the receiver drops. */
 uint32_t roce_dropped_cnt(const struct roce_endpoint *side, uint32_t psn, uint32_t cnt);
 
 /* Adds the latency of an operation, or a round-trip time, to the histograms of `side`. */
@@ -40,8 +40,8 @@ void roce_count_region(struct roce_ctx *ctx, struct roce_endpoint *side, enum ro
 /* Records that the current packet of `side` invalidates the R_Key `rkey`. */
 void roce_count_invalidation(struct roce_ctx *ctx, struct roce_endpoint *side, uint32_t rkey);
 
-/* Stores in `refusal` how `side` used the R_Key of its refused request `e` before. Searches the
- * latest 256 packets. */
+/* Stores in `refusal` how `side` used the R_Key of its refused request `e` before. Searches only
+ * the latest 256 request packets of `side`. */
 void roce_key_history(struct roce_endpoint *side, const struct roce_sent_packet *e,
                       struct roce_refusal *refusal);
 

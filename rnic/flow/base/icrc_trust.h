@@ -31,7 +31,7 @@
 struct roce_deferred_icrc {
     uint64_t time;
     uint32_t frame, icrc;
-    uint32_t conn_index; /* connection index of the packet; ROCE_NO_CONN if unknown */
+    uint32_t conn_index; /* connection number of the packet; ROCE_NO_CONN if unknown */
     uint8_t side;
     bool flush;
 };

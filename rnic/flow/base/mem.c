@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* The last 1/RESERVE of the memory limit is only for the current packet. If it is used, connections
- * are evicted before the next packet. */
+/* The last 1/RESERVE of the memory limit is reserved for the packet that is being judged. If the
+ * packet uses some of this reserve, roce_evict() evicts connections before the next packet. */
 #define RESERVE 16
 
 static size_t reserved_max(const struct roce_mem *mem)

@@ -15,8 +15,8 @@
 #define PART_NS    UINT64_C(10000)
 #define PART_LEAST 8u
 #define FEW                                                                                        \
-    4u /* number of packets that an endpoint must have sent before a meter is allocated: most      \
-        * endpoints of a large capture send fewer */
+    4u /* number of packets after which an endpoint gets a rate meter: most endpoints of a large   \
+        * capture send fewer packets, so memory is saved */
 
 void roce_spread_add(struct roce_spread *s, uint64_t v)
 {
@@ -46,8 +46,8 @@ static bool is_back(uint64_t rate, uint64_t before)
     return rate >= before - before / 10;
 }
 
-/* Returns the rate at which `side` sent before the current packet, which is a CNP to `side`, in
- * bytes per second; 0 if unknown. */
+/* Returns the rate at which `side` sent until the current packet, in bytes per second; 0 if
+ * unknown. The current packet is a CNP that `side` receives. */
 static uint64_t rate_now(const struct roce_ctx *ctx, const struct roce_endpoint *side)
 {
     const struct roce_meter *m = side->meter;
@@ -65,8 +65,8 @@ static uint64_t rate_now(const struct roce_ctx *ctx, const struct roce_endpoint 
         return rate_of(m->before_bytes, m->before_ns);
     if (ns < PART_NS || packets < PART_LEAST || m->pause_ns > ns / 2)
         return 0;
-    /* The capture time of the newest packet is the start of its transmission. Therefore only half
-     * of its bytes are counted as sent at that time. */
+    /* The capture time of a packet is the start of its transmission. So the newest packet is not
+     * completely sent at that time, and only half of its bytes are counted. */
     return rate_of(bytes * (2 * packets - 1) / (2 * packets), ns);
 }
 
@@ -107,8 +107,8 @@ static void close_episode(struct roce_ctx *ctx, struct roce_endpoint *side, enum
         ctx->flow->opts.on_cnp_episode(ctx->flow->opts.user, &s->sum);
 }
 
-/* Adds the rate of a window that has ended, in bytes per second, to the congestion episode of
- * `side`. */
+/* Adds `rate`, in bytes per second, to the congestion episode of `side`. `rate` is the rate in the
+ * measuring window that has just ended. */
 static void note_window_rate(struct roce_ctx *ctx, struct roce_endpoint *side, uint64_t rate)
 {
     struct roce_slowdown *s = &side->counts.cold->slow;
@@ -123,7 +123,8 @@ static void note_window_rate(struct roce_ctx *ctx, struct roce_endpoint *side, u
     s->sum.after = rate;
     s->sum.slowed |= s->sum.before && is_slow(rate, s->sum.before);
     if (s->sum.slowed && is_back(rate, s->sum.before) && s->windows > 1) {
-        /* With `windows` > 1, the whole window is later than the latest CNP. */
+        /* `windows` counts the windows since the latest CNP. The first of them contains the CNP, so
+         * only a later window lies completely after the CNP. */
         s->sum.recovered_ns = since;
         close_episode(ctx, side, ROCE_CNP_RECOVERED);
         return;

@@ -25,7 +25,8 @@ struct roce_meter {
     uint32_t pause_ns;     /* longest time between two packets of the window, ns */
     uint32_t before_ns;    /* length of the latest window that yielded a rate, ns; 0 if none */
     uint32_t before_bytes; /* bytes of the latest window that yielded a rate */
-    bool holed;            /* packets of the window are missing in the capture */
+    bool holed;            /* packets of the window are missing in the capture, so the window yields
+                            * no rate */
 };
 
 /* A congestion episode that has not ended. */

@@ -104,9 +104,9 @@ static bool is_doubtful(const struct roce_ctx *ctx, enum roce_rule rule)
     if (!ctx->have_connection)
         return false;
     /* The finding is also doubtful in three cases. The pairing of the two directions is a guess,
-     * and the rule compares both. The peer reused its QP, so this requester probably also starts a
-     * new use of its QP. The requester inserted an empty Only packet, so its later requests have
-     * other PSNs than at first (known deviation D41). */
+     * and the rule compares both. The peer began a new connection on the same QPs, so this
+     * requester probably does the same. The requester inserted an empty Only packet, so its later
+     * requests have other PSNs than at first (known deviation D41). */
     return (roce_is_guess(conn) && !is_one_sided(ctx, rule)) || requester_of(ctx)->peer_restarted ||
            requester_of(ctx)->moved;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Passes the findings of checks to the caller's callback. An ERROR is deferred while a possible QP
- * reuse is undecided. Used only in rnic/flow.
+ * Passes the findings of checks to the caller's callback. While it is undecided whether a QP was
+ * reused, ERROR findings about this QP are deferred. Used only in rnic/flow.
  */
 #ifndef FLOW_BASE_REPORT_H
 #define FLOW_BASE_REPORT_H
@@ -36,9 +36,9 @@ void roce_report_once(struct roce_ctx *ctx, struct roce_report report);
  * severity. */
 void roce_emit(const struct roce_ctx *ctx, const struct roce_finding *finding);
 
-/* Defers an ERROR while a possible QP reuse is undecided, and returns true. Returns false if the
- * caller must report the finding now. If too many findings are deferred already, lowers the
- * severity of `finding` to WARN and returns false. */
+/* If it is undecided whether the QP was reused, defers an ERROR finding and returns true. Returns
+ * false if the caller must report the finding now. If too many findings are deferred already,
+ * lowers the severity of `finding` to WARN and returns false. */
 bool roce_finding_defer(const struct roce_ctx *ctx, struct roce_finding *finding);
 
 /* Calls the caller's callback: the packet in `ctx` answers or repeats the packet in the earlier

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Rules: requirements on a conformant RoCEv2 implementation, one row each in rules.def. Each row
- * names its judge: this library (ROCE_JUDGE_FLOW) or a test. An id is never reused or renumbered.
- * Its number is that of a row in rnic/rules.md; a number from 301 on is that of an event, for
- * example a retransmission, that only this library reports.
+ * names its judge: this library (ROCE_JUDGE_FLOW) or a test. The id of a rule is never reused or
+ * renumbered. Ids up to 300 have the number of a row in rnic/rules.md. Ids from 301 on are events
+ * that only this library reports, for example a retransmission.
  */
 #ifndef FLOW_BASE_RULES_H
 #define FLOW_BASE_RULES_H

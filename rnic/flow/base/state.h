@@ -34,9 +34,10 @@
 #define ROCE_MIN_TIMEOUT_NS UINT64_C(1000000)
 /* shortest time without packets that roce_conn_facts.silence counts, ns */
 #define ROCE_SILENCE_NS UINT64_C(1000000)
-/* shortest idle time that two programs need to set up their QPs for another use, ns */
+/* shortest idle time in which two programs can set up their QPs again for another connection, ns */
 #define ROCE_REST_NS UINT64_C(100000)
-/* shortest idle time of a QP after which it may have been reused, ns */
+/* A QP that was idle for at least this time (ns) may have been set up again for another connection.
+ */
 #define ROCE_IDLE_REUSE_NS UINT64_C(100000000)
 
 /* Returns a - b for PSNs or sums of PSNs. Bits above the low 24 are ignored. */
@@ -45,8 +46,8 @@ static inline int32_t roce_diff(uint32_t a, uint32_t b)
     return roce_psn_diff((roce_psn){a}, (roce_psn){b});
 }
 
-/* A PSN gap of more than this is not a packet loss: the QP was reused, or the capture has a large
- * hole. */
+/* A larger PSN gap than this is not due to packet loss: the QP was reused for another connection,
+ * or the capture has a large hole. */
 #define ROCE_PSN_JUMP 65536
 
 /* A go-back-N retransmission in progress. */
@@ -77,9 +78,9 @@ enum roce_reuse_kind {
 
 struct roce_deferred_findings;
 
-/* A possible reuse of a QP, until later packets confirm or refute the reuse. In the comments below,
- * "the event" is the packet that suggests the reuse, because it does not continue the connection
- * (enum roce_reuse_kind). */
+/* A possible reuse of a QP for another connection. It exists until later packets confirm or refute
+ * the reuse. In the comments below, "the event" is the packet that suggests the reuse, because it
+ * does not continue the connection (enum roce_reuse_kind). */
 struct roce_reuse_candidate {
     uint32_t frame; /* frame of the event */
     uint64_t time;
@@ -116,25 +117,25 @@ struct roce_req {
                           * `nxt` may be too low */
     bool base_cm : 1;    /* `base` is from CM messages. If `started` is false, no request was
                           * captured yet */
-    bool late_ack : 1;   /* the latest go-back may be due to a late ACK, and no response was
-                          * captured since: see roce_cold_counters.late_acks */
-    bool maybe_reused;   /* the requester went back to a PSN at which a new use of the QP may start,
-                          * and has sent no new PSN since */
-    uint8_t reuse_kind;  /* enum roce_reuse_kind of the open reuse candidate; NONE if there is
-                          * none */
-    bool peer_restarted; /* the peer's requester began a new use of the QPs, so this requester is
-                          * expected to restart with another PSN */
+    bool late_ack : 1;   /* the requester may have gone back because an ACK arrived late; no
+                          * response was captured since: see roce_cold_counters.late_acks */
+    bool maybe_reused;   /* the requester went back to a PSN at which a new connection of the QP may
+                          * start, and has sent no new PSN since */
+    uint8_t reuse_kind;  /* enum roce_reuse_kind: sign of a QP reuse that later packets have not yet
+                          * confirmed or refuted; NONE if there is none */
+    bool peer_restarted; /* the peer's requester began again with another PSN, so the QPs were
+                          * probably reused; this requester is expected to do so, too */
     uint8_t implied_nak : 1;   /* READs or atomics from implied_nak_psn on were implicitly NAKed */
     uint8_t pending_cause : 7; /* enum roce_cause of the go-back that a captured response will
                                 * cause, until the go-back starts; NONE otherwise */
     uint32_t base;
-    uint32_t rel_base; /* base of relative PSNs: the first value of `base` */
+    uint32_t rel_base; /* PSN from which relative PSNs count: the first value of `base` */
     uint32_t nxt;      /* highest PSN requested, plus 1: the next PSN expected */
     uint32_t una;      /* highest PSN acknowledged, plus 1; greater than nxt if requests are missing
                         * in the capture */
     uint32_t implied_nak_psn;
     uint32_t acked_frame; /* highest frame number of an acknowledged request */
-    uint64_t gap_time;    /* time at which the latest PSN gap was captured, ns */
+    uint64_t gap_time;    /* capture time of the request after the latest PSN gap, ns */
     struct roce_window win;
     struct roce_retransmission retx;
     uint64_t last_time; /* time of the latest request packet */
@@ -146,15 +147,17 @@ struct roce_req {
                                    * no retransmission counts as both */
     uint8_t base_digest;          /* digest of the request with PSN `base` */
     uint32_t timeout_least_us; /* shortest time between two consecutive timeouts of retry_psn, us */
-    uint32_t part;             /* acknowledged payload bytes of the message whose end is not
+    uint32_t part;             /* acknowledged payload bytes of the message that is not completely
                                 * acknowledged yet */
     uint32_t msg_number;
-    uint16_t run_id; /* run id of the newest window entry: struct roce_sent_packet explains runs */
+    uint16_t run_id; /* run_id of the newest window entry. All entries between two PSN gaps have one
+                      * run_id */
     bool una_known;
     bool shifted : 1;   /* in a go-back, the requester sent an empty Only packet with the PSN of
                          * another request (known deviation D41), so it may retransmit the later
                          * requests with other PSNs */
-    bool watched : 1;   /* go-backs are watched: see roce_cold_counters.watches */
+    bool watched : 1;   /* roce_cold_counters.watches has go-backs of this requester, which may
+                         * prove to be spurious */
     bool moved : 1;     /* after `shifted` was set, the requester retransmitted a packet: later
                          * findings about requests and responses are at most WARN */
     uint8_t rounds : 5; /* number of go-backs after a timeout, from any PSN, since the latest
@@ -260,7 +263,8 @@ struct roce_watch_point {
  * times */
 #define ROCE_WATCHES 8u
 
-/* A go-back after a timeout, until a response shows that the timeout was spurious. */
+/* A go-back after a timeout. The analysis watches it: it compares later responses with it, to find
+ * out whether the timeout was spurious. */
 struct roce_timeout_watch {
     uint32_t frame, psn; /* first frame of the go-back, and PSN of this frame */
     uint64_t time;       /* time of `frame`, ns */
@@ -294,9 +298,8 @@ struct roce_late_acks {
         uint64_t sent, time; /* time of the request that `frame` retransmits, and time of `frame`,
                               * ns */
         uint64_t wait;       /* time for which the requester sent nothing before `frame`, ns */
-        /* packets, bytes: values of the counters of retransmissions by timeout when the latest of
-         * these go-backs began. stalled_ns, waited_ns: times that this go-back added to these
-         * counters */
+        /* packets, bytes: counters of retransmissions by timeout, read when this go-back began.
+         * stalled_ns, waited_ns: times that this go-back added to the counters of the same names */
         struct roce_retx_summary before;
     } now;
     uint32_t cnt;                 /* number of go-backs whose ACK came late */
@@ -304,13 +307,13 @@ struct roce_late_acks {
                                    * timeouts, not as spurious timeouts */
 };
 
-/* ERROR findings that are deferred until a possible QP reuse is decided. */
+/* ERROR findings that are deferred until it is decided whether the QP was reused. */
 struct roce_deferred_findings {
     uint32_t cnt;
     struct roce_finding finding[ROCE_DEFERRED_MAX];
-    bool of_peer[ROCE_DEFERRED_MAX]; /* true: the finding is about the peer of the endpoint that has
-                                      * the reuse candidate. While the finding is deferred, side
-                                      * numbers may change */
+    bool of_peer[ROCE_DEFERRED_MAX]; /* true: the finding is about the peer of the endpoint whose QP
+                                      * may be reused. While the finding is deferred, side numbers
+                                      * may change */
 };
 
 /* Rarely used counters of an endpoint, allocated at first use. The names and meanings are those of
@@ -325,12 +328,13 @@ struct roce_cold_counters {
     } recent[ROCE_RECENT_CNT];
     uint8_t recent_next;
     uint64_t missing_psns, missing_repeats, unheeded_naks, unseen_acked;
-    /* Numbers of PSNs in missing_psns and in unseen_acked that are not the first PSN of a READ
-     * request. */
+    /* missing_read_psns: PSNs in missing_psns that belong to a READ request but are not its first
+     * PSN. unseen_read_psns: such PSNs in unseen_acked. */
     uint64_t missing_read_psns, unseen_read_psns;
     uint64_t out_of_order, copies, duplicates;
-    /* copy_ns: time from the first copied request to its copy, ns. copies_timed: number of copies
-     * whose time was measured. copies_alike: number of these copies whose time is about copy_ns. */
+    /* A copy is a second capture of one transmission. copy_ns: time from the first copied request
+     * to its copy, ns. copies_timed: number of copies whose time was measured. copies_alike: number
+     * of these copies whose time is about copy_ns. */
     uint64_t copy_ns;
     uint32_t copies_alike, copies_timed;
     bool response_twice;    /* an ACK was captured twice, although its request was captured only
@@ -351,7 +355,8 @@ struct roce_cold_counters {
      * restarted. read_back is then the value of roce_rsp.read_nxt before this response. */
     bool read_went_back;
     uint32_t read_back;
-    /* accepted_reads: READs of this endpoint, not of its peer as in the summary. */
+    /* accepted_reads: number of accepted READs of this endpoint. In the summary, the member with
+     * this name counts the READs of the peer. */
     uint64_t accepted_early, accepted_reads;
     /* port: the first different UDP source ports of the endpoint. port_returns: number of changes
      * to a port used earlier. port_frame, port_time: frame and time of the first change. */
@@ -377,7 +382,8 @@ struct roce_cold_counters {
         uint64_t time;
         uint32_t frame, psn, una, after;
     } late_read;
-    uint32_t dropped_psn[ROCE_DROPPED_CNT]; /* PSNs of the latest requests that a receiver drops */
+    uint32_t dropped_psn[ROCE_DROPPED_CNT]; /* PSNs of the latest malformed or damaged requests,
+                                             * which the receiver drops */
     uint32_t dropped_cnt; /* number of requests stored in dropped_psn so far; the oldest ones are
                            * overwritten */
     uint32_t bad_psn, bad_first, bad_last, bad_tries;
@@ -443,22 +449,22 @@ struct roce_endpoint {
     struct roce_endpoint *hash_next;
     uint32_t hash;
     bool keyed;          /* the endpoint is in the hash table */
-    struct roce_key key; /* key of the packets that this endpoint sends; `src` is valid even if
-                          * `keyed` is false */
+    struct roce_key key; /* lookup key of the packets that this endpoint sends; `src` is valid even
+                          * if `keyed` is false */
     uint32_t qpn;        /* QPN of this endpoint; ROCE_QPN_UNKNOWN if unknown */
     struct roce_conn *conn;
     struct roce_endpoint *pair_next,
         *pair_prev; /* links of the list of unpaired directions: pair_index.h */
     uint32_t pair_key;
     bool pair_indexed;
-    uint8_t pair_hits;     /* number of responses of this endpoint that fitted only one unpaired
-                            * direction, `pair_with` */
-    bool pair_ambiguous;   /* a response of this endpoint fitted several unpaired directions, or
-                            * this direction was one of several that a response fitted */
+    uint8_t pair_hits;     /* number of responses of this endpoint that only one captured requester,
+                            * `pair_with`, can have caused */
+    bool pair_ambiguous;   /* several captured requesters may have caused a response of this
+                            * endpoint, or this endpoint is one of such requesters */
     uint8_t other_service; /* number of consecutive packets whose transport service is not that of
                             * the connection */
-    uint32_t pair_with;    /* conn_index of the unpaired direction that the latest responses of this
-                            * endpoint fitted */
+    uint32_t pair_with;    /* conn_index of the only requester that can have caused the latest
+                            * responses of this endpoint */
     uint32_t pair_tries;
     struct roce_req req;
     struct roce_rsp rsp;
@@ -491,8 +497,8 @@ struct roce_conn {
                            * finding is an ERROR */
     bool icrc_unverified; /* the ICRC of a judged packet could not be verified, so the packet may be
                            * damaged */
-    uint32_t join_frame;  /* frame in which the directions were paired, if responses captured before
-                           * it are not matched with their requests; otherwise 0 */
+    uint32_t join_frame;  /* frame in which the two directions were paired; 0 if no response was
+                           * captured before the pairing */
     bool mtu_seen;        /* a First or Middle packet showed the path MTU */
     uint32_t net;         /* network: encapsulation, VLANs and overlay */
     struct roce_conn *older, *newer;       /* list of connections in the order of last use */
@@ -520,8 +526,8 @@ struct roce_cm_exchange;
  * and `grain`. All other members may be used only after roce_gate(). */
 struct roce_common {
     struct roce_mem *mem; /* memory from which the members below are allocated */
-    uint32_t *alias; /* alias[i] = conn_index of the connection to which connection i was joined;
-                      * alias[i] = i if it was not joined */
+    uint32_t *alias; /* alias[i] = conn_index of the connection to which connection i was joined; i
+                      * if connection i was not joined */
     uint32_t alias_cap, next_conn_index;
     struct roce_cm_exchange *cm;
     uint32_t cm_next;
@@ -545,16 +551,17 @@ struct roce_flow {
     /* Secret of the hash table. All threads that parse read it, so it must not share a cache line
      * with members that change with each packet */
     struct roce_hash_secret secret;
-    struct roce_common *common, own; /* `common` points to `own`, or, in a part that
-                                      * roce_flow_split() made, to that of part 0 */
+    struct roce_common *common, own; /* `common` points to `own`; in each part of
+                                      * roce_flow_split(), to `own` of part 0 */
     void (*gate)(void *user);        /* see roce_gate(); NULL for a single flow */
     bool gated;                      /* roce_gate() has returned for the current packet */
     struct roce_mem own_mem;         /* memory of `own`, while several flows share `own` */
     struct roce_mem mem;
     struct roce_flow_totals totals;
     struct roce_endpoint **table;
-    struct roce_endpoint *recent; /* endpoint found for the previous packet, or NULL. It is tried
-                                   * first, because packets arrive in bursts */
+    struct roce_endpoint *recent; /* endpoint that the lookup found for the previous packet, or
+                                   * NULL. The lookup tries this endpoint first, because packets
+                                   * arrive in bursts */
     uint32_t table_cap, side_cnt, conn_cnt;
     struct roce_conn *oldest, *newest;
     struct roce_conn *first_all, *last_all;
@@ -568,8 +575,8 @@ struct roce_flow {
                                 * without a response */
     struct roce_hist (
         *summary_hist)[ROCE_TIMES]; /* scratch histograms for a summary, one set for each side */
-    struct roce_cold_counters lost_cold; /* dummy counters, used if rarely used counters cannot be
-                                          * allocated */
+    struct roce_cold_counters lost_cold; /* counters that no report shows, used if memory for
+                                          * roce_cold_counters is exhausted */
     struct roce_oper_count lost_oper;
     uint64_t last_time; /* latest time in the capture so far, ns */
     uint64_t grain;     /* resolution of the capture's clock so far, ns */
@@ -656,8 +663,9 @@ static inline uint64_t roce_since(uint64_t from, uint64_t to)
     return to > from ? to - from : 0;
 }
 
-/* Returns the set of CM messages captured for the present use of the QPs, one bit for each enum
- * roce_cm. Returns 0 after a DREQ, because the QPs may then be reused. */
+/* Returns the set of CM messages captured for the current connection of the two QPs, one bit for
+ * each enum roce_cm. Returns 0 after a DREQ, because the QPs may then be reused for another
+ * connection. */
 static inline uint16_t roce_conn_cm_seen(const struct roce_conn *conn)
 {
     return conn->facts.cm.dreq_frame ? 0 : conn->facts.cm.seen;
@@ -694,8 +702,8 @@ static inline bool roce_sent_is_paged(const struct roce_sent_packet *e)
     return !roce_opcode_uses_rq(roce_opcode(e->op)) && !(e->flags & ROCE_SENT_PSN_CNT_GUESS);
 }
 
-/* Returns whether a packet with opcode `op` may directly follow one with opcode `was`: both in one
- * message, or as the end of one and the start of the next. */
+/* Returns whether a packet with opcode `op` may directly follow a packet with opcode `was`. Either
+ * both are in one message, or the first ends a message and the second begins the next one. */
 static inline bool roce_may_follow(const struct roce_opcode *was, const struct roce_opcode *op)
 {
     return roce_opcode_ends(was) ? roce_opcode_starts(op)

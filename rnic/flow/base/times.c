@@ -4,7 +4,8 @@
 #include <string.h>
 #include "flow/base/state.h"
 
-/* Adds a sample of the histogram with index `of` to the list. Returns false if the list is full. */
+/* Adds a sample to the list, for the histogram with index `of`. Returns false if the list is full.
+ */
 static bool small_hist_add(struct roce_small_hist *small, unsigned of, uint64_t ns)
 {
     uint8_t bucket = (uint8_t)roce_hist_bucket(ns);

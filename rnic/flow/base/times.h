@@ -24,14 +24,14 @@ struct roce_small_hist {
     uint16_t total; /* number of samples, <= ROCE_SMALL_HIST_TOTAL */
     uint8_t kind[ROCE_SMALL_HIST_KINDS];
     struct {
-        uint8_t of; /* index of the histogram: an operation, or ROCE_OPER_CNT for the round-trip
-                     * time */
+        uint8_t of; /* index of the histogram: an enum roce_oper, or ROCE_OPER_CNT for the
+                     * round-trip time */
         uint8_t bucket;
         uint16_t cnt;
     } at[ROCE_SMALL_HIST_BUCKETS];
     struct {
         uint64_t min, max, sum;  /* shortest and longest sample and the sum of all samples, ns */
-    } of[ROCE_SMALL_HIST_KINDS]; /* of[i] describes the samples of histogram kind[i] */
+    } of[ROCE_SMALL_HIST_KINDS]; /* of[i]: values of the histogram kind[i] */
 };
 
 struct roce_ctx;
@@ -51,7 +51,7 @@ void roce_times_add(struct roce_ctx *ctx, struct roce_times *times, unsigned of,
 void roce_times_free(struct roce_flow *flow, struct roce_times *times);
 
 /* Returns the histogram with index `of`, or NULL if it has no samples. If its samples are still in
- * the list, copies them to *room, memory of the caller, and returns `room`. */
+ * the list, copies them to the caller's *room and returns `room`. */
 const struct roce_hist *roce_times_hist(const struct roce_times *times, unsigned of,
                                         struct roce_hist *room);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Window: the captured request packets of one direction, in PSN order. It contains the packets that
- * are not acknowledged yet. While its capacity allows, it also keeps acknowledged ones, so that
+ * are not acknowledged yet. While its capacity allows, it also keeps acknowledged packets, so that
  * their retransmissions are recognised.
  *
  * Each packet has one entry; a READ request has one entry for all its PSNs. Entries do not overlap.
@@ -39,8 +39,8 @@ enum {
                                       * whose PSN is later than expected */
     ROCE_MARK_REREQUESTED = 1u << 4, /* READ or atomic: retransmitted, and no response was
                                       * captured since */
-    ROCE_MARK_OVER_CREDIT = 1u << 5, /* no response captured before the packet had granted a credit
-                                      * for it */
+    ROCE_MARK_OVER_CREDIT = 1u << 5, /* when the packet was captured, no captured response had
+                                      * granted a credit for it */
     ROCE_MARK_UNTIMED = 1u << 6,     /* the first transmission of the message's First packet was not
                                       * captured, so the latency of the message is unknown */
     ROCE_MARK_RESP_LATE = 1u << 7, /* READ or atomic: since its latest transmission, a response was
@@ -87,7 +87,7 @@ struct roce_sent_packet {
                             * retransmission began */
         uint32_t resp_cnt; /* READ without ROCE_SENT_RESTARTED: number of captured responses */
     };
-    uint16_t run_id; /* number of the run: all entries between two PSN gaps have the same run_id */
+    uint16_t run_id; /* all entries between two PSN gaps have the same run_id */
     uint16_t len;    /* payload bytes of the packet */
     uint16_t ip_id;
     uint8_t op;    /* BTH.opcode */
@@ -110,8 +110,8 @@ struct roce_window {
 };
 
 #define ROCE_WINDOW_MIN 4u /* initial number of entries of a window */
-/* Maximum number of entries to which a full window grows if its oldest entry is an unanswered READ.
- * The entry is needed because the READ may be retransmitted. */
+/* A full window grows up to this number of entries if its oldest entry is an unanswered READ. The
+ * requester may retransmit this READ, so the window must not drop its entry. */
 #define ROCE_WINDOW_READS 64u
 
 static inline struct roce_sent_packet *roce_window_at(const struct roce_window *w, uint32_t i)

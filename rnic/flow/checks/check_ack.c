@@ -24,7 +24,8 @@ static bool took_receive(struct roce_ctx *ctx)
     return !e || roce_opcode_uses_rq(roce_opcode(e->op));
 }
 
-/* Records when the responder had no credit to grant, and when it granted one again. */
+/* Records the time at which the responder granted no more credit, and the time at which it granted
+ * a credit again. */
 static void note_credit(struct roce_ctx *ctx, uint8_t code)
 {
     const struct roce_rsp *rsp = &ctx->sender->rsp;
@@ -118,8 +119,8 @@ void roce_check_aeth(struct roce_ctx *ctx)
         rsp->credit_seen = false;
 }
 
-/* Returns the newest request in the window that the MSN of the current response must count. Returns
- * NULL if there is none, or if the response is not the last one to this request. */
+/* Returns the newest captured request that the MSN of the current response must count. Returns NULL
+ * if there is none, or if more responses to this request follow. */
 static struct roce_sent_packet *newest_counted(struct roce_ctx *ctx, struct roce_req *req)
 {
     uint32_t psn = ctx->pkt->bth.psn;
@@ -136,12 +137,13 @@ static struct roce_sent_packet *newest_counted(struct roce_ctx *ctx, struct roce
     return e;
 }
 
-/* Updates the MSN reference, which is valid for one run (window entries without a PSN gap between
- * them). Returns whether the run of `e` has a reference. If the connection was captured from its
- * start, the MSN counts from 0 (R102). Otherwise the reference is inferred from responses: the MSN
- * in the response to a retransmission may be too high, but never too low. So the reference is the
- * lowest difference between MSN and message count. A wrong MSN is an ERROR only after MSN_REF_HITS
- * messages confirmed the reference. */
+/* Updates the MSN reference: an MSN and the message count that it corresponds to. Returns whether
+ * `e` can be compared with it. A PSN gap makes the reference invalid, because the number of missing
+ * messages is unknown. If the connection was captured from its start, the MSN counts from 0 (R102).
+ * Otherwise the reference is inferred from responses. The MSN in the response to a retransmission
+ * may be too high, but never too low. So the reference is the lowest difference between MSN and
+ * message count. A wrong MSN is an ERROR only after MSN_REF_HITS messages confirmed the reference.
+ */
 static bool update_msn_ref(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e)
 {
     struct roce_rsp *rsp = &ctx->sender->rsp;
@@ -198,7 +200,7 @@ static bool update_msn_ref(struct roce_ctx *ctx, struct roce_req *req, struct ro
     return true;
 }
 
-/* Returns the number of messages from the oldest unacknowledged request to `e`. */
+/* Returns the number of messages from the oldest unacknowledged request to `e`, inclusive. */
 static uint32_t since_answer(const struct roce_req *req, const struct roce_sent_packet *e)
 {
     const struct roce_window *w = &req->win;
@@ -216,8 +218,9 @@ static bool is_paged(struct roce_req *req, uint32_t psn)
     return e && !roce_opcode_uses_rq(roce_opcode(e->op));
 }
 
-/* Returns whether the previous response answers a request that is not captured yet. Responses are
- * then captured before their requests, for example because there are two capture points. */
+/* Returns whether the previous response answers a request that is not captured yet. Then all
+ * responses may be captured before their requests, for example because there are two capture
+ * points. */
 static bool responses_lead(const struct roce_rsp *rsp, const struct roce_req *req)
 {
     return rsp->started && roce_diff(rsp->last_psn, req->nxt) >= 0;

@@ -14,8 +14,9 @@
 #define UNANSWERED_NS                                                                              \
     UINT64_C(1000000000) /* a request without a response for this long is reported, ns */
 
-/* Records that `side` stopped at the request with `psn`, for the reason `end`, in `frame`. Returns
- * true, or false if an end of the connection was recorded before. */
+/* Records that requester `side` stopped at the request with `psn`, for the reason `end`. `frame` is
+ * the packet that shows this. Returns true, or false if an end of the connection was recorded
+ * before. */
 static bool end_at(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_end end,
                    uint32_t psn, uint32_t frame)
 {
@@ -83,7 +84,7 @@ static bool is_rnr_exhausted(const struct roce_ctx *ctx, const struct roce_rsp *
            (limit == ROCE_RNR_RETRY_UNKNOWN || req->rnrs >= limit);
 }
 
-/* wait before a retransmission by timeout that is assumed if the capture shows no such wait, ns */
+/* wait before a retransmission by timeout, ns: used if the capture shows no such wait */
 #define WAIT_NS UINT64_C(250000000)
 /* A requester whose retry count is unknown is assumed to have stopped after this multiple of its
  * longest wait. The multiple is not lower, because devices with adaptive retransmission double

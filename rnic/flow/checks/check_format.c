@@ -19,7 +19,7 @@
 #define NEVER_SURE 8
 #define SPORT_MIN  0xC000 /* lowest UDP source port of RoCEv2 (R013) */
 
-/* Rule and field to report for each defect that roce_pkt_parse() found. */
+/* For each defect that roce_pkt_parse() finds: the rule and the field to report. */
 static const struct {
     enum roce_defect defect;
     enum roce_rule rule;
@@ -273,7 +273,8 @@ static void report_deferred_icrc(struct roce_flow *flow, struct roce_icrc_host *
         struct roce_ctx ctx = {.flow = flow, .frame = held->frame, .time = held->time};
         struct roce_conn *conn = find_conn(flow, held->conn_index);
 
-        ctx.conn = conn; /* NULL if the connection has ended or was renumbered */
+        ctx.conn = conn; /* the connection of the packet; NULL if it has ended or has another number
+                          * now */
         ctx.sender = conn ? &conn->side[held->side] : NULL;
         report_bad_icrc(&ctx, held);
     }

@@ -24,8 +24,8 @@ static void check_len(struct roce_ctx *ctx, const struct roce_sent_packet *e, ui
         REPORT(ctx, READ_RESP_LEN, "payload length", want, ctx->pkt->payload_len, e->last_frame);
 }
 
-/* Returns whether the packet directly before READ `e`, in PSN order, was captured. If it was, `e`
- * is not the rest of an earlier READ that was restarted. */
+/* Returns whether `e` is certainly a complete READ, not the rest of an earlier READ that the
+ * requester restarted: the packet directly before `e` in PSN order was captured. */
 static bool is_whole(struct roce_req *req, const struct roce_sent_packet *e)
 {
     uint32_t i = roce_window_find(&req->win, e->psn);

@@ -98,7 +98,7 @@ void roce_check_over_credit(struct roce_ctx *ctx, const struct roce_sent_packet 
     over = messages_over_credit(rsp, e, ctx->lsn_before);
     none = rsp->last_syndrome == ROCE_SYNDROME_ACK && ctx->lsn_before == rsp->last_msn;
     if (over < (roce_opcode_starts(roce_opcode(e->op)) ? 2 : 1))
-        return; /* the responder granted the credits in a response that was captured late */
+        return; /* a response that was captured after the request granted the credits */
     then.sender = roce_peer(ctx->sender);
     then.frame = e->frame;
     then.time = e->msg_time;

@@ -6,13 +6,13 @@
 #include "flow/retransmit/read_stream.h"
 #include "flow/table/conn.h"
 
-/* If at least 1/MANY of the packets are repetitions, they are copies: a network loses fewer
- * packets, so the requester retransmits fewer. */
+/* If at least 1/MANY of the packets repeat earlier ones, the capture has many packets twice. If
+ * these were retransmissions, the network would lose more packets than any real network does. */
 #define MANY 4
-/* shortest time after which a requester without a NAK retransmits, ns: a sooner repetition is a
- * copy */
+/* A requester that received no NAK retransmits no sooner than this time, ns. If a packet repeats an
+ * earlier one sooner, both are captures of one transmission. */
 #define COPY_NS UINT64_C(50000)
-/* smallest number of copies that shows the usual time from a packet to its copy */
+/* lowest number of measured times from a packet to its copy that can show a usual time */
 #define ALIKE_MIN 8u
 
 void roce_report_copy(struct roce_ctx *ctx, uint32_t of)
@@ -85,7 +85,7 @@ static bool is_behind_newer(const struct roce_ctx *ctx, const struct roce_sent_p
            roce_cold_of(ctx->sender)->copies * MANY < (uint64_t)packets - from;
 }
 
-/* Returns whether the requester went back for one of two reasons: a later response shows that it
+/* Returns whether a go-back to `e` is probable. Either a later response shows that the requester
  * lacks a response to `e`, or the request before the current one in PSN order was captured late. */
 static bool is_missing(const struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {

@@ -12,24 +12,26 @@
 
 #include "flow/base/state.h"
 
-/* Reports that the current packet is a copy of frame `of`, or of an unknown frame if `of` is 0. */
+/* Reports that the current packet is a copy, a second capture of the transmission in frame `of`.
+ * `of` is 0 if that frame is unknown. */
 void roce_report_copy(struct roce_ctx *ctx, uint32_t of);
 
-/* Records that the current request is a copy of a packet that was captured `ns` nanoseconds
- * earlier. */
+/* Records that the current request is a copy (second capture) of a packet that was captured `ns`
+ * nanoseconds earlier. */
 void roce_copy_time(struct roce_ctx *ctx, uint64_t ns);
 
-/* Returns whether the current request is a copy of the latest transmission of `e`, a request with
- * the same PSN, or of an earlier one. */
+/* Returns whether the current request is a second capture of a transmission of `e`, the request
+ * with the same PSN. Compares with the latest transmission of `e` and with earlier ones. */
 bool roce_request_is_copy(const struct roce_ctx *ctx, const struct roce_sent_packet *e);
 
-/* Returns whether the current response is a copy of the latest response or of a recent one that
- * roce_copy_note_response() remembered, and reports the copy. It compares several recent responses,
- * because at a second capture point other responses may be captured before the copy. */
+/* Returns whether the current response is a second capture of the latest response, or of a recent
+ * one that roce_copy_note_response() remembered. If it is, reports the copy. Several recent
+ * responses are compared, because at a second capture point other responses may be captured before
+ * the copy. */
 bool roce_response_is_copy(struct roce_ctx *ctx);
 
-/* Returns whether the current datagram is a copy of one of the latest datagrams of its sender, and
- * reports the copy. Otherwise remembers the datagram. */
+/* Returns whether the current datagram is a second capture of one of the latest datagrams of its
+ * sender, and reports that. Otherwise remembers the datagram. */
 bool roce_datagram_is_copy(struct roce_ctx *ctx);
 
 /* Remembers the current response if it is a NAK, or if most packets of the connection were captured
@@ -40,7 +42,7 @@ void roce_copy_note_response(struct roce_ctx *ctx);
  * packets of the connection were captured twice: its copy may follow the retransmission. */
 void roce_copy_note_superseded(struct roce_ctx *ctx, const struct roce_sent_packet *e);
 
-/* Remembers the current packet, so that a later copy of it is detected. */
+/* Remembers the current packet, so that a second capture of it is detected. */
 void roce_copy_note(struct roce_ctx *ctx);
 
 /* Returns whether a copy of the NAK in `frame` would be detected. */

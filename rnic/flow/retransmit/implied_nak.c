@@ -51,8 +51,8 @@ void roce_implied_nak_again(struct roce_ctx *ctx, struct roce_req *req, uint32_t
             ((e->flags & ROCE_SENT_DONE) && !(e->marks & ROCE_MARK_REREQUESTED)))
             continue;
         if (e->psn != req->implied_nak_psn && (e->marks & ROCE_MARK_REREQUESTED)) {
-            /* The implied NAKs before this retransmission did not cause a go-back to `e`: remove
-             * their record. */
+            /* The requester has not gone back to `e` for these earlier implied NAKs, so the current
+             * retransmission has another cause: remove their record. */
             e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;
             e->marks &= (uint8_t)~ROCE_MARK_RESP_GAP;
         }

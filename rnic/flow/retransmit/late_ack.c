@@ -5,7 +5,7 @@
 #include "flow/base/report.h"
 #include "flow/retransmit/spurious.h"
 
-/* lowest number of go-backs that shows late ACKs: fewer may be a coincidence */
+/* lowest number of go-backs after a late ACK that proves late ACKs; fewer may be a coincidence */
 #define LATE_MIN 3u
 /* If at least 1/MANY of the packets are retransmissions after timeouts, the ACKs were late: a path
  * loses fewer ACKs. */
@@ -42,7 +42,7 @@ void roce_late_ack_watch(struct roce_ctx *ctx, const struct roce_sent_packet *e,
                                                                 .waited_ns = waited}};
 }
 
-/* Counts the go-back that has ended as one whose ACK came late. */
+/* The go-back that has just ended began because its ACK came late: counts it. */
 static void add_late(struct roce_late_acks *late, const struct roce_retx_summary *sum)
 {
     late->sum.go_backs++;

@@ -57,7 +57,8 @@ static uint64_t shown_timeout(const struct roce_ctx *ctx)
     return timeout - timeout / 4;
 }
 
-/* Counts a retransmission that began `ns` after the sequence NAK that caused it. */
+/* Counts the reaction time of the requester to a sequence NAK: the retransmission began `ns` after
+ * the NAK. */
 static void count_reaction(struct roce_cold_counters *sum, uint64_t ns)
 {
     unsigned i = 0;
@@ -129,11 +130,11 @@ static uint64_t measured_timeout(const struct roce_ctx *ctx)
     return least - least / 4;
 }
 
-/* Returns whether the requester's timer caused a go-back to the PSN of the captured sequence NAK,
- * because the requester sent nothing for `idle` ns before. No ACK timeout was agreed. A loaded host
- * may obey a NAK some 10 ms late. So the wait must reach the shortest timeout measured so far. If
- * no timeout was measured yet, the wait must reach a usual ACK timeout, and be far longer than each
- * reaction to a NAK so far. */
+/* Decides whether the requester's timer or the captured sequence NAK caused the go-back to the PSN
+ * of the NAK, if no ACK timeout was agreed. Returns true for the timer. The requester sent nothing
+ * for `idle` ns before. A loaded host may obey a NAK some 10 ms late. So the wait must reach the
+ * shortest timeout measured so far. If no timeout was measured yet, the wait must reach a usual ACK
+ * timeout, and be far longer than each reaction to a NAK so far. */
 static bool is_timer_sure(const struct roce_ctx *ctx, uint64_t idle, bool far)
 {
     uint64_t measured = measured_timeout(ctx);
@@ -716,9 +717,10 @@ bool roce_retransmission_step(struct roce_ctx *ctx, struct roce_sent_packet *e, 
         req->retx.next = (psn + psn_cnt) & ROCE_PSN_MASK;
     sum->retx[req->retx.cause].packets++;
     sum->retx[req->retx.cause].bytes += ctx->pkt->payload_len;
+    /* If another request had this PSN before, the QP was probably reused. Later responses then do
+     * not show whether earlier go-backs were spurious. */
     if (e && e->op != ctx->pkt->op->value)
-        req->watched = false; /* Another request had this PSN before: the QP was probably reused, so
-                               * the watches end. */
+        req->watched = false;
     if (req->watched)
         roce_spurious_request(ctx, psn_cnt, true);
     ctx->result->flags |= ROCE_AN_RETRANSMISSION;

@@ -40,8 +40,8 @@ static void add_point(struct roce_timeout_watch *watch, const struct roce_sent_p
                                   .sent = e->time};
 }
 
-/* Returns an element for a new watch: an unused one, or that of the oldest go-back. Returns NULL if
- * memory is exhausted. */
+/* Returns an element to record a go-back that is watched from now on: an unused element, or else
+ * that of the oldest go-back. Returns NULL if memory is exhausted. */
 static struct roce_timeout_watch *new_watch(struct roce_ctx *ctx)
 {
     struct roce_cold_counters *cold = roce_cold(ctx->flow, ctx->sender);
@@ -165,7 +165,8 @@ static bool may_be_copy(const struct roce_ctx *ctx, const struct roce_timeout_wa
             ctx->sender->counts.responses < SINGLE_MIN + 2);
 }
 
-/* Counts the current response, if it answers the request of `point`. */
+/* Counts the current response for `point`, a request of a watched go-back, if it answers that
+ * request. */
 static void count_response(const struct roce_ctx *ctx, const struct roce_timeout_watch *watch,
                            struct roce_watch_point *point)
 {
@@ -220,8 +221,8 @@ static bool is_late_flight(const struct roce_ctx *ctx, const struct roce_timeout
            (roce_diff(psn, last) >= 0 || roce_diff(psn, watch->psn) >= (int32_t)FLIGHT_MIN);
 }
 
-/* Returns whether, for each watched request, a response answers a transmission before the go-back.
- */
+/* Returns whether the go-back was spurious: for each of its watched requests, a response was
+ * captured that answers a transmission before the go-back. */
 static bool is_spurious(const struct roce_timeout_watch *watch)
 {
     if (watch->filled)
@@ -312,7 +313,7 @@ static bool is_before(const struct roce_timeout_watch *watch,
            watch->packets >= FLIGHT_MIN;
 }
 
-/* Ends watch `i`: reports that its go-back is spurious, and counts it. */
+/* Reports that the go-back of watch `i` was spurious, counts it, and ends the watch. */
 static void end_watch(struct roce_ctx *ctx, struct roce_endpoint *requester, unsigned i)
 {
     struct roce_watches *watches = requester->counts.cold->watches;

@@ -38,7 +38,7 @@ struct roce_endpoint *roce_conn_find(struct roce_flow *flow, const struct roce_k
 {
     struct roce_endpoint *side = flow->recent;
 
-    if (side) { /* first try the direction found for the previous packet, then the opposite
+    if (side) { /* first try the direction that the previous packet belonged to, then the opposite
                  * direction of its connection */
         if (side->hash == hash && same_key(&side->key, key))
             return side;
@@ -272,7 +272,8 @@ void roce_conn_free(struct roce_flow *flow, struct roce_conn *conn)
     roce_mem_put(&flow->mem, conn, sizeof(*conn));
 }
 
-/* Copies the recorded NAKs from `unknown` to `rsp`, because both are the same responder. */
+/* Copies the recorded NAKs from `unknown` to `rsp`. Both are records of one responder: `unknown` is
+ * from the time before the two directions were joined. */
 static void take_naks(struct roce_rsp *rsp, const struct roce_rsp *unknown)
 {
     rsp->nak = unknown->nak;

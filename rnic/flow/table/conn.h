@@ -12,7 +12,7 @@
 struct roce_endpoint *roce_conn_find(struct roce_flow *flow, const struct roce_key *key,
                                      uint32_t hash);
 
-/* Prefetches into the cache the memory that a packet with this digest will use. */
+/* Prefetches into the cache the memory that the analysis of a packet with this digest will use. */
 void roce_conn_expect(const struct roce_flow *flow, const struct roce_packet_digest *digest);
 
 /* Adds a connection whose side 0 sends packets with this key, and returns side 0. Returns NULL if
@@ -43,19 +43,20 @@ void roce_conn_note_use(struct roce_flow *flow, struct roce_conn *conn);
 /* Frees a connection. The caller must have reported it by roce_conn_end(). */
 void roce_conn_free(struct roce_flow *flow, struct roce_conn *conn);
 
-/* Frees the reuse candidate of `side`, if there is one, and its deferred findings. */
+/* Frees the record of a possible reuse of the QP of `side`, if there is one, and its deferred
+ * findings. */
 void roce_reuse_free(struct roce_flow *flow, struct roce_endpoint *side);
 
-/* Resets the state of a QP pair, or of one requester, for a new use of the QPs. Counters keep their
- * values. */
+/* Resets the state of a QP pair, or of one requester, for a new connection of the same QPs.
+ * Counters keep their values. */
 void roce_conn_reset(struct roce_conn *conn);
 void roce_req_reset(struct roce_req *req);
 
 /* Forgets the path MTU learned from packets. A path MTU from CM messages is kept. */
 void roce_conn_forget_mtu(struct roce_conn *conn);
 
-/* Records the network properties of the first packet of a connection, and counts the first use of
- * its QP pair. */
+/* Records the network properties of the first packet of a connection, and sets the number of uses
+ * of its QP pair to 1. */
 static inline void roce_conn_note_network(struct roce_conn_facts *facts, const struct roce_pkt *pkt)
 {
     facts->encap = pkt->encap;
@@ -64,8 +65,8 @@ static inline void roce_conn_note_network(struct roce_conn_facts *facts, const s
     facts->qp_uses = 1;
 }
 
-/* Calls on_use() for a new use of the QP pair of ctx->conn that no CM message announced. The
- * current packet is the first of this use. */
+/* Calls on_use() for a new connection on the QP pair of ctx->conn that no CM message announced. The
+ * current packet is the first one of the new connection. */
 static inline void roce_conn_report_reuse(const struct roce_ctx *ctx)
 {
     const struct roce_flow_opts *opts = &ctx->flow->opts;

@@ -7,19 +7,21 @@
 #include "flow/table/pair_index.h"
 #include "flow/table/qp_reuse.h"
 
-#define SCAN_MAX 256 /* maximum number of candidates examined for one packet */
+#define SCAN_MAX 256 /* maximum number of directions examined for one packet */
 #define PSN_SMALL                                                                                  \
-    4096 /* A PSN below this value was probably set by a program, not chosen at random. */
-/* number of responses that must fit before two directions with one UDP source port are paired */
+    4096 /* a PSN below this value was probably set by a program, not chosen at random */
+/* Two directions with one UDP source port are paired after this number of responses that fit only
+ * each other. */
 #define CONFIRM 3
-/* number of responses that must fit before two directions with different UDP source ports are
- * paired; it is larger, because few devices use two ports for a connection */
+/* Two directions with different UDP source ports are paired after this number of responses that
+ * fit. The number is larger, because few devices use two ports for a connection. */
 #define APART 5
 /* A PSN is near the captured PSNs of a requester if it is less than NEAR before the first one or
  * after the last one. */
 #define NEAR 64
 
-/* Returns whether `cand` sends from the peer host of `side` to the host of `side`. */
+/* Returns whether `cand`, which may be the peer of `side`, sends in the opposite direction: from
+ * the peer host of `side` to the host of `side`. */
 static bool is_reverse(const struct roce_endpoint *side, const struct roce_endpoint *cand)
 {
     return cand != side && cand->conn->net == side->conn->net &&
@@ -34,8 +36,8 @@ static bool ports_prove(const struct roce_endpoint *side, const struct roce_endp
            side->sport == roce_linux_sport(roce_peer(side)->qpn, roce_peer(cand)->qpn);
 }
 
-/* Returns the kind of pairing for two directions whose source ports match the QPNs. If several
- * candidates (`mates`) use the same port, the match may be a coincidence, so the pairing is a
+/* Returns the evidence for pairing two directions whose source port follows from the QPNs. If
+ * several directions (`mates`) use this port, the match may be a coincidence, so the pairing is a
  * guess. */
 static enum roce_pairing by_ports(unsigned mates)
 {
@@ -58,8 +60,8 @@ static bool read_length_fits(const struct roce_sent_packet *e, const struct roce
     }
 }
 
-/* Returns whether the response `pkt` can answer a request of `cand`. `e` is the request of `cand`
- * with the PSN of `pkt`; NULL if there is none. */
+/* Returns whether the response `pkt` can answer a request of `cand`, which may be its requester.
+ * `e` is the request of `cand` with the PSN of `pkt`; NULL if there is none. */
 static bool can_answer(struct roce_endpoint *cand, const struct roce_pkt *pkt,
                        const struct roce_sent_packet *e)
 {
@@ -77,9 +79,9 @@ static bool can_answer(struct roce_endpoint *cand, const struct roce_pkt *pkt,
     return true;
 }
 
-/* Returns the request of `cand` with the PSN of `pkt`, or NULL. This function is called for many
- * candidates, so it uses the slower roce_window_get(), which also changes a hint, only if
- * necessary. */
+/* Returns the request of `cand` with the PSN of `pkt`, or NULL. A search for the requester of a
+ * response calls this function for many directions. So the function avoids the slower
+ * roce_window_get() if possible. */
 static const struct roce_sent_packet *sent_with(struct roce_endpoint *cand,
                                                 const struct roce_pkt *pkt)
 {
@@ -95,25 +97,26 @@ static const struct roce_sent_packet *sent_with(struct roce_endpoint *cand,
     return roce_window_get(w, psn);
 }
 
-/* Returns whether the response `pkt` can answer a request of `cand`, which the function searches in
- * the window of `cand`. */
+/* Returns whether the response `pkt` can answer a request of `cand`. The function searches for this
+ * request in the window of `cand`. */
 static bool may_answer(struct roce_endpoint *cand, const struct roce_pkt *pkt)
 {
     return cand->req.started &&
            can_answer(cand, pkt, roce_window_get(&cand->req.win, pkt->bth.psn));
 }
 
-/* Returns whether `psn` is so close to the captured PSNs of `cand` that `cand` may have sent a
- * request with this PSN that was not captured. */
+/* Returns whether `psn` is close to the captured PSNs of requester `cand`. `cand` may then have
+ * sent a request with this PSN that was not captured. */
 static bool is_near(const struct roce_endpoint *cand, uint32_t psn)
 {
     return cand->req.started && roce_diff(psn, cand->req.base) >= -NEAR &&
            roce_diff(psn, cand->req.nxt) < NEAR;
 }
 
-/* Returns whether the MSN of `pkt` equals the number of messages that `cand` sent in the capture up
- * to `e`, the request with the PSN of `pkt` (NULL if there is none). The capture then contains the
- * beginning of this connection, because the MSN counts from 0 (R102). `nak`: `pkt` is a NAK. */
+/* Returns whether the MSN of `pkt` equals the number of messages that requester `cand` sent in the
+ * capture up to request `e`. `e` has the PSN of `pkt` and may be NULL. If they are equal, the
+ * capture contains the start of this connection, because the MSN counts from 0 (R102). `nak`: `pkt`
+ * is a NAK. */
 static bool msn_counts(const struct roce_endpoint *cand, const struct roce_pkt *pkt,
                        const struct roce_sent_packet *e, bool nak)
 {
@@ -155,15 +158,16 @@ void roce_pair_check_response(struct roce_ctx *ctx)
     if (!e || (may_answer(peer, ctx->pkt) &&
                !(is_rnr(ctx->pkt) && (late || !roce_opcode_uses_rq(roce_opcode(e->op))))))
         return;
-    /* The response answers no captured request: it is wrong, or its request was not captured. */
+    /* The response does not fit the captured request with its PSN: the response is wrong, or it
+     * answers another request that was not captured. */
     if (roce_is_guess(conn) || (late && roce_qp_may_be_reused(ctx)))
         conn->inconsistent = true;
     else
         (void)roce_reuse_suspect(ctx, peer, ROCE_REUSE_UNSOLICITED, psn);
 }
 
-/* Forgets which requests of an endpoint had no response before a timeout. Responses were captured
- * before the pairing, and may have answered these requests. */
+/* Resets the counters of requests without a response before a timeout. Responses that were captured
+ * before the pairing may have answered these requests. */
 static void forget_unanswered(struct roce_endpoint *side)
 {
     struct roce_cold_counters *cold = side->counts.cold;
@@ -178,8 +182,8 @@ static void forget_unanswered(struct roce_endpoint *side)
 static void join_pair(struct roce_ctx *ctx, struct roce_endpoint *cand, enum roce_pairing by)
 {
     struct roce_conn *mine = ctx->conn, *its = cand->conn;
-    /* true: one of the two directions sent requests before the pairing. A response in the other
-     * direction shows this. */
+    /* true: one of the two directions has a response that was captured before the pairing, so the
+     * other direction had sent requests */
     bool late = ctx->sender->counts.responses || cand->counts.responses;
 
     if (mine->conn_index < its->conn_index) {
@@ -197,8 +201,8 @@ static void join_pair(struct roce_ctx *ctx, struct roce_endpoint *cand, enum roc
     roce_conn_note_use(ctx->flow, ctx->conn);
 }
 
-/* Number of candidates of one kind, and the latest one found. A candidate is a direction that may
- * be the opposite one. */
+/* Number of directions that may be the opposite one of a direction, for one kind of evidence, and
+ * the latest of them. */
 struct candidates {
     unsigned cnt;
     struct roce_endpoint *side;
@@ -224,10 +228,10 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
 {
     struct roce_endpoint *side = ctx->sender, *one, *fits[SCAN_MAX];
     struct candidates proven = {0}, fit = {0}, counted = {0}, same_port = {0};
-    /* Candidates whose captured requests do not fit the response. `port`: the source port matches
-     * the QPNs; `near`: the PSNs are near. */
+    /* Directions whose captured requests do not fit the response, but that have other evidence.
+     * `port`: the source port follows from the QPNs. `near`: the PSNs are near. */
     struct candidates port = {0}, near = {0};
-    unsigned scan = 0, mates = 0; /* `mates`: number of candidates with the same source port */
+    unsigned scan = 0, mates = 0; /* number of directions with the source port of `side` */
     bool ports, alone, nak = roce_pkt_is_nak(ctx->pkt);
 
     for (struct roce_endpoint *cand = roce_pair_candidates(ctx->flow, side);
@@ -271,8 +275,9 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
     if (fit.cnt && !side->pair_ambiguous)
         note_ambiguous_pairs(side, fits, fit.cnt);
     if (port.cnt)
-        return; /* The UDP source port of a candidate follows from its two QPNs, so this candidate
-                 * is the requester, although its request was not captured: choose no other. */
+        return; /* The UDP source port of a direction in `port` follows from its two QPNs. So this
+                 * direction is the requester, although its request was not captured: choose no
+                 * other one. */
     one = fit.cnt == 1         ? fit.side
           : counted.cnt == 1   ? counted.side
           : same_port.cnt == 1 ? same_port.side
@@ -300,8 +305,9 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
                   : counted.cnt == 1 ? ROCE_PAIRED_BY_MSNS
                                      : ROCE_PAIRED_BY_PORT);
     else if (roce_pkt_has(ctx->pkt, ROCE_HDR_AETH))
-        roce_rsp_note_nak(ctx, &roce_peer(one)->rsp); /* this NAK may cause a go-back although the
-                                                       * directions are not paired yet */
+        roce_rsp_note_nak(ctx, &roce_peer(one)->rsp); /* record the NAK already for the probable
+                                                       * requester: it may cause a go-back before
+                                                       * the directions are paired */
 }
 
 /* Returns whether a packet belongs to another connection than ctx->conn. The signs are that the
@@ -384,8 +390,8 @@ static bool at_one_time(const struct roce_conn *conn, const struct roce_conn *ot
 }
 
 /* Returns whether `cand` may have sent the requests that `side` answered: the PSNs are near, and
- * both endpoints sent packets in the same period. PSNs need not match exactly: if the clocks of two
- * mirror ports differ, each ACK may precede its request in the capture. */
+ * both endpoints sent packets in the same period. The PSNs need not match exactly. If the clocks of
+ * two mirror ports differ, each ACK may precede its request in the capture. */
 static bool answers_near(const struct roce_endpoint *side, const struct roce_endpoint *cand)
 {
     return side->rsp.started && is_near(cand, side->rsp.last_psn) &&
@@ -410,7 +416,8 @@ void roce_pair_finish(struct roce_flow *flow)
             ;
         if (!cand || cand->conn->paired || cand->conn->facts.svc != conn->facts.svc ||
             (side->pair_indexed &&
-             /* Skip this pair of directions: it was examined when `conn` was the candidate. */
+             /* this pair of directions was examined before, with the roles of `side` and `cand`
+              * exchanged */
              cand->conn->conn_index < conn->conn_index))
             continue;
         if (side->pair_hits || cand->pair_hits || answers_near(side, cand) ||

@@ -4,10 +4,11 @@
 #include "flow/base/report.h"
 #include "flow/table/conn.h"
 
-/* maximum number of messages that may be missing before the first captured one of a reused QP */
+/* maximum number of messages that may be missing before the first captured one of a new connection
+ * on the same QP */
 #define FIRST_LOST 4u
 
-/* Decision about a possible QP reuse: not reused, reused, or undecided. */
+/* Decision whether a QP was reused for another connection: no, yes, or undecided. */
 enum outcome { SAME_USE, NEW_USE, UNKNOWN_USE };
 
 /* Returns whether the current request `now` differs from `e`, an earlier request with the same PSN,
@@ -15,8 +16,8 @@ enum outcome { SAME_USE, NEW_USE, UNKNOWN_USE };
 static bool request_differs(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                             const struct roce_sent_packet *now);
 
-/* Resets the requester and responder of both sides. The stored state mixes two uses, because the
- * new use began some packets ago. */
+/* Resets the requester and responder of both sides. Their state mixes two connections, because the
+ * new connection on the same QPs began some packets ago. */
 static void forget_use(struct roce_ctx *ctx);
 
 /* ---- deferred findings ----------------------------------------------------------------------- */
@@ -26,8 +27,9 @@ static bool is_nak(const struct roce_pkt *pkt)
     return pkt->op->kind == ROCE_KIND_ACK && roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK;
 }
 
-/* Returns whether the unsolicited response that opened the candidate of `side` may belong to a new
- * use: the earlier use had ended or was idle, or the MSN of the response counts no new message. */
+/* Returns whether a response that answers no captured request may belong to a new connection of the
+ * QP of `side`. This response made the analysis suspect a reuse of the QP. The earlier connection
+ * had ended or was idle, or the MSN of the response counts no new message. */
 static bool response_may_be_of_new_use(const struct roce_endpoint *side)
 {
     const struct roce_reuse_candidate *cand = side->reuse;
@@ -37,8 +39,9 @@ static bool response_may_be_of_new_use(const struct roce_endpoint *side)
             roce_diff(cand->msn, cand->msn_before) <= 0);
 }
 
-/* Closes the reuse candidate of `side` and reports its deferred findings. If the QP was not reused
- * but the peer has an open candidate, the findings stay deferred. */
+/* Ends the suspicion that the QP of `side` was reused, and reports the findings deferred because of
+ * it. If the QP was not reused, but the QP of the peer is still suspected, the findings stay
+ * deferred. */
 static void resolve_candidate(struct roce_ctx *ctx, struct roce_endpoint *side,
                               enum outcome outcome)
 {
@@ -66,7 +69,8 @@ static void resolve_candidate(struct roce_ctx *ctx, struct roce_endpoint *side,
     roce_reuse_free(ctx->flow, side);
 }
 
-/* Reports that the QP of `side` was reused, and resets the data of the earlier use. */
+/* Reports that the QP of `side` was reused for a new connection, and resets the data of the earlier
+ * connection. */
 static void confirm_new_use(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     const struct roce_reuse_candidate *cand = side->reuse;
@@ -80,14 +84,14 @@ static void confirm_new_use(struct roce_ctx *ctx, struct roce_endpoint *side)
     roce_conn_report_reuse(&of);
     resolve_candidate(ctx, side, NEW_USE);
     if (roce_qp_may_be_reused(ctx))
-        ctx->conn->inconsistent = true; /* packets are missing in the capture, so the requester of
-                                         * the new use cannot be followed */
+        ctx->conn->inconsistent = true; /* packets are missing in the capture, so the analysis
+                                         * cannot follow the requester of the new connection */
     else
         forget_use(ctx);
 }
 
-/* Returns true if only one packet since the candidate was opened differs from the expected one. A
- * fault is then more probable than a new use. */
+/* Returns true if only one packet differs from the expected ones since a reuse of the QP was
+ * suspected. A fault of the device is then more probable than a reuse. */
 static bool is_one_fault(const struct roce_endpoint *side)
 {
     const struct roce_reuse_candidate *cand = side->reuse;
@@ -102,23 +106,23 @@ static bool is_one_fault(const struct roce_endpoint *side)
     if (rsp->last_frame > cand->frame &&
         (cand->msn_before == 0 ||
          (side->req.reuse_kind != ROCE_REUSE_GAP && rsp->last_msn == cand->messages)))
-        return false; /* the first captured response of the connection may already belong to the new
-                       * use */
+        return false; /* the first captured response may already belong to the new connection of the
+                       * QP */
     if (side->req.reuse_kind == ROCE_REUSE_MSN_RESTART &&
         roce_diff(cand->msn, cand->msn_before) < 0)
         return false;
     return frames <= 1 && !cand->new_port;
 }
 
-/* Decides whether the QP of `side`, which has an open reuse candidate, was reused. Called when the
- * connection ends. */
+/* Decides whether the QP of `side` was reused, if later packets have not decided it. Called when
+ * the connection ends. */
 static enum outcome outcome_at_end(const struct roce_ctx *ctx, const struct roce_endpoint *side)
 {
     const struct roce_reuse_candidate *cand = side->reuse;
     const struct roce_rsp *rsp = &roce_peer(side)->rsp;
 
-    /* Without a response since the candidate was opened, nothing is certain: the responses to a new
-     * use may come from another QP. */
+    /* Without a response since the reuse was suspected, nothing is certain: another QP may send the
+     * responses of the new connection. */
     if (!ctx->conn->paired || !rsp->started ||
         ((cand->packets > 1 || side->req.reuse_kind == ROCE_REUSE_LATER_PSN) &&
          rsp->last_frame <= cand->frame))
@@ -128,7 +132,7 @@ static enum outcome outcome_at_end(const struct roce_ctx *ctx, const struct roce
     return is_one_fault(side) ? SAME_USE : UNKNOWN_USE;
 }
 
-/* Closes the open candidate of `side`, if there is one, as confirmed: the QP was reused. */
+/* If the QP of `side` is suspected to be reused, decides that it was. */
 static void confirm_reuse(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     if (roce_reuse_is_pending(&side->req))
@@ -140,7 +144,7 @@ void roce_reuse_end(struct roce_ctx *ctx)
     for (int i = 0; i < 2; i++) {
         struct roce_endpoint *side = &ctx->conn->side[i];
         bool open = roce_reuse_is_pending(&side->req); /* false if CM messages of a new connection
-                                                        * closed the candidate */
+                                                        * have decided the suspected reuse */
 
         resolve_candidate(ctx, side, open ? outcome_at_end(ctx, side) : UNKNOWN_USE);
     }
@@ -160,8 +164,9 @@ bool roce_reuse_suspect(struct roce_ctx *ctx, struct roce_endpoint *side, enum r
         if (req->reuse_kind != ROCE_REUSE_GAP || kind == ROCE_REUSE_GAP)
             return false;
         resolve_candidate(ctx, side,
-                          outcome_at_end(ctx, side)); /* replace the earlier candidate, which was
-                                                       * opened only for a gap in the PSNs */
+                          outcome_at_end(ctx, side)); /* the reuse suspected so far was due only to
+                                                       * a gap in the PSNs, so this stronger sign
+                                                       * replaces it */
     }
     if (!side->reuse)
         side->reuse = roce_mem_need(&ctx->flow->mem, sizeof(*cand));
@@ -180,8 +185,8 @@ bool roce_reuse_suspect(struct roce_ctx *ctx, struct roce_endpoint *side, enum r
         .after_idle = roce_since(req->last_time, ctx->time) >= ROCE_MIN_TIMEOUT_NS,
         .deferred = cand->deferred};
     if (kind == ROCE_REUSE_UNSOLICITED) /* The MSN of a NAK does not count the refused request, so
-                                         * add 1. Without an AETH, assume an MSN that decides
-                                         * nothing. */
+                                         * add 1. A response without an AETH has no MSN: use one
+                                         * that neither confirms nor refutes the reuse. */
         cand->msn = roce_pkt_has(ctx->pkt, ROCE_HDR_AETH) ? ctx->pkt->aeth.msn + is_nak(ctx->pkt)
                                                           : cand->msn_before + 1;
     return true;
@@ -218,8 +223,9 @@ void roce_reuse_on_low_msn(struct roce_ctx *ctx, struct roce_endpoint *side, uin
 
 /* ---- evidence for or against a reuse --------------------------------------------------------- */
 
-/* Returns whether the candidate was opened for an older PSN or an unsolicited response. If the QP
- * was not reused, its next new request then has the PSN req->nxt. */
+/* Returns whether a request with an older PSN, or a response to no captured request, made the
+ * analysis suspect a reuse of the QP. If the QP was not reused, the next new request of this
+ * requester has the PSN req->nxt. */
 static bool is_older_psn_kind(const struct roce_req *req)
 {
     return req->reuse_kind == ROCE_REUSE_OLDER_PSN || req->reuse_kind == ROCE_REUSE_UNSOLICITED;
@@ -301,8 +307,9 @@ void roce_reuse_on_response(struct roce_ctx *ctx, struct roce_endpoint *side)
     bool anew = side->req.reuse_kind == ROCE_REUSE_MSN_RESTART;
     bool nak = is_nak(ctx->pkt);
     bool all = ((psn + 1) & ROCE_PSN_MASK) == cand->next && !nak;
-    uint32_t ends = cand->messages - (nak && cand->messages); /* the MSN of a NAK does not count the
-                                                               * refused request */
+    /* Number of messages that the MSN counts if the QP was reused. A NAK does not count the refused
+     * request. */
+    uint32_t ends = cand->messages - (nak && cand->messages);
     uint32_t most = ends + (roce_qp_may_be_reused(ctx)                       ? ROCE_START_PSNS
                             : side->req.reuse_kind == ROCE_REUSE_UNSOLICITED ? FIRST_LOST
                                                                              : 0);
@@ -311,7 +318,7 @@ void roce_reuse_on_response(struct roce_ctx *ctx, struct roce_endpoint *side)
     bool kept = ctx->pkt->op->kind != ROCE_KIND_ACK && e && e->tries > 1;
 
     if (roce_diff(psn, cand->first) < -1 || roce_diff(psn, side->req.nxt) >= 0)
-        return; /* the response is for a request before the candidate was opened, or for a request
+        return; /* the response is for a request from before the suspected reuse, or for a request
                  * that was not captured */
     if (!is_older_psn_kind(&side->req) && !nak)
         least = all ? (int32_t)ends : 1;
@@ -322,8 +329,8 @@ void roce_reuse_on_response(struct roce_ctx *ctx, struct roce_endpoint *side)
         resolve_candidate(ctx, side, SAME_USE);
     else if (msn <= most && (anew ? msn > cand->msn : on < 0 || (on < least && msn == ends))) {
         if (!anew && !cand->after_rest && !cand->different)
-            return; /* no other sign of a QP reuse: the network reordered the responses, so the MSN
-                     * is lower than the earlier one */
+            return; /* The only sign of a QP reuse is that this MSN is lower than the earlier one.
+                     * The network may have reordered the responses. */
         if (anew || !kept) {
             confirm_new_use(ctx, side);
         } else if (roce_qp_may_be_reused(ctx)) { /* some responders answer a retransmitted request
@@ -333,8 +340,9 @@ void roce_reuse_on_response(struct roce_ctx *ctx, struct roce_endpoint *side)
         }
     } else if (is_older_psn_kind(&side->req) && cand->same == cand->packets &&
                cand->next == side->req.nxt && all)
-        resolve_candidate(ctx, side, SAME_USE); /* all requests since the candidate was opened equal
-                                                 * the earlier ones and are answered */
+        resolve_candidate(ctx, side, SAME_USE); /* all requests since the reuse was suspected equal
+                                                 * the earlier ones with these PSNs, and are
+                                                 * answered */
 }
 
 /* ---- start and restart of a requester -------------------------------------------------------- */
@@ -352,8 +360,8 @@ bool roce_reuse_is_unannounced(const struct roce_ctx *ctx)
 /* shortest time in which the PSNs of a connection may wrap, ns */
 #define ROUND_NS UINT64_C(300000000)
 
-/* Returns whether the capture lacks packets. The first packet of a reused QP may then be missing,
- * too. */
+/* Returns whether the capture lacks packets. The first packet of a new connection on the QP may
+ * then be missing, too. */
 static bool capture_has_gaps(const struct roce_ctx *ctx)
 {
     roce_gate(ctx->flow);
@@ -408,8 +416,8 @@ void roce_requester_start(struct roce_ctx *ctx, uint32_t psn)
     struct roce_counts *sum = &ctx->sender->counts;
 
     req->started = true;
-    if (roce_reuse_is_unannounced(ctx)) /* a fatal NAK captured before belongs to an earlier use,
-                                         * because the request that it refused was not captured */
+    if (roce_reuse_is_unannounced(ctx)) /* no captured request matches a fatal NAK captured before:
+                                         * the NAK belongs to an earlier connection of the QPs */
         roce_peer(ctx->sender)->rsp.fatal = false;
     if (!req->base_cm) {
         req->base = req->nxt = psn;
@@ -458,8 +466,8 @@ void roce_requester_restart(struct roce_ctx *ctx, uint32_t psn, bool reuse)
     roce_req_reset(req);
     reset_responder(rsp);
     if (reuse)
-        rsp->last_msn = 0; /* do not compare the MSNs of the new use with the last MSN of the
-                            * earlier use */
+        rsp->last_msn = 0; /* do not compare the MSNs of the new connection with the last MSN of the
+                            * earlier one */
     ctx->conn->facts.end = ROCE_END_OPEN;
     ctx->conn->inconsistent |= !reuse;
     roce_requester_start(ctx, psn);

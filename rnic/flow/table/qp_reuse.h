@@ -43,28 +43,31 @@ void roce_reuse_on_new_port(struct roce_ctx *ctx);
  * the number of messages that ended since the previous response. */
 void roce_reuse_on_low_msn(struct roce_ctx *ctx, struct roce_endpoint *side, uint32_t ends);
 
-/* Handles the current request while its sender has an open candidate. The request has `psn_cnt`
- * PSNs, or, if `guess` is true, at least `psn_cnt`. */
+/* Handles the current request while a reuse of its sender's QP is suspected. The request has
+ * `psn_cnt` PSNs, or, if `guess` is true, at least `psn_cnt`. */
 void roce_reuse_on_request(struct roce_ctx *ctx, uint32_t psn, uint32_t psn_cnt, bool guess);
 
-/* Compares the current request `now` with `e`, an earlier request with the same PSN. Opens a
- * candidate if they differ. Counts the result for the open candidate. */
+/* Compares the current request `now` with `e`, an earlier request with the same PSN. If they
+ * differ, a reuse of the QP is suspected from now on. If it is suspected already, counts whether
+ * they differ. */
 void roce_reuse_compare(struct roce_ctx *ctx, const struct roce_sent_packet *e,
                         const struct roce_sent_packet *now);
 
-/* If the sender has an open candidate, counts that the current request differs from the earlier
- * request with the same PSN, or that its opcode does not fit its neighbours in PSN order. */
+/* If a reuse of the sender's QP is suspected, counts one more sign of it: the current request
+ * differs from the earlier one with the same PSN, or its opcode does not fit its neighbours in PSN
+ * order. */
 void roce_reuse_on_mismatch(struct roce_ctx *ctx);
 
-/* Handles a response with an AETH to a request of `side`. The MSN may confirm or refute the open
- * candidate of `side`. */
+/* Handles a response with an AETH to a request of `side`, while a reuse of the QP of `side` is
+ * suspected. The MSN may confirm or refute the reuse. */
 void roce_reuse_on_response(struct roce_ctx *ctx, struct roce_endpoint *side);
 
-/* Closes the open candidates of ctx->conn when it ends, and reports their deferred findings. */
+/* At the end of ctx->conn, decides about suspected reuses of its QPs, and reports the findings
+ * deferred because of them. */
 void roce_reuse_end(struct roce_ctx *ctx);
 
-/* Largest number of PSNs that may be missing in the capture at the start of a new use of a QP:
- * between the first PSN of the use and the PSN of its first captured packet. */
+/* Maximum number of PSNs between the first PSN of a new connection on the QP and the PSN of its
+ * first captured packet, if the capture lacks packets. */
 #define ROCE_START_PSNS 64u
 
 /* The functions from here to roce_requester_restart() use ctx->sender as the requester. */
@@ -81,16 +84,16 @@ static inline bool roce_qp_was_idle(const struct roce_ctx *ctx)
  * QPs. */
 bool roce_qp_was_refused(const struct roce_ctx *ctx);
 
-/* Returns whether the QPs may be reused without CM messages that announce it: the connection has no
- * CM messages, and is not UC. */
+/* Returns whether the QPs may be reused for another connection without captured CM messages: the
+ * present connection has no CM messages either, and is not UC. */
 bool roce_reuse_is_unannounced(const struct roce_ctx *ctx);
 
-/* Returns whether a reuse without CM messages is possible, and the packets that would show it may
- * be missing in the capture. */
+/* Returns whether the QPs may be reused without captured CM messages, while the packets that would
+ * show the reuse are missing in the capture. */
 bool roce_qp_may_be_reused(const struct roce_ctx *ctx);
 
-/* Returns whether `psn` may be the start of a new use of the QP that begins with the same PSN as
- * the present use. */
+/* Returns whether a new connection on the QP may start at `psn`: the present connection started at
+ * this PSN or shortly before it. */
 bool roce_psn_may_start_use(const struct roce_ctx *ctx, uint32_t psn);
 
 /* Returns whether the current request `now` probably differs from `e`, an earlier request with the

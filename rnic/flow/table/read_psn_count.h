@@ -13,8 +13,8 @@
  * sets *guess to true. */
 uint32_t roce_read_psn_count(const struct roce_ctx *ctx, bool *guess);
 
-/* Corrects the PSN count of READ `e` with its current response: if its opcode is Only, the count is
- * 1. */
+/* Corrects the number of PSNs of READ `e` with the current response to `e`: if the opcode of the
+ * response is Only, the number is 1. */
 void roce_read_psn_count_confirm(const struct roce_ctx *ctx, struct roce_req *req,
                                  struct roce_sent_packet *e);
 

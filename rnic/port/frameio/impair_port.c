@@ -38,8 +38,8 @@ struct impair_port {
     struct rnic_port *behind;
     struct impair_rules rules;
     struct lane out, in;
-    unsigned copies_max; /* maximum number of copies of one frame that the rules can make, including
-                          * the frame itself */
+    unsigned copies_max; /* maximum number of frames that the rules can make of one frame: the frame
+                          * itself and its copies */
     bool impairs_in;     /* some rule applies to received frames */
     struct queued_frame *unused;
     struct rnic_port_stats stats;
@@ -68,7 +68,8 @@ static void put_frame(struct impair_port *port, struct queued_frame *frame)
     port->unused = frame;
 }
 
-/* Moves the frames whose delay has ended from the delay line to the list of due frames. */
+/* Moves the frames whose delay has ended from the delay line of one direction to its list of due
+ * frames. */
 static void release_due(struct lane *lane, uint64_t now)
 {
     struct delay_entry *entry;
@@ -93,8 +94,8 @@ static struct queued_frame *take_due(struct lane *lane)
     return frame;
 }
 
-/* Returns the number of further frames that the lane can store, each with all copies that the rules
- * can make. */
+/* Returns how many more frames one direction can queue, if the rules make the maximum number of
+ * copies of each. */
 static unsigned lane_room(const struct impair_port *port, const struct lane *lane)
 {
     return (QUEUED_MAX - lane->cnt) / port->copies_max;
@@ -202,7 +203,8 @@ static void on_received(void *user, const struct rnic_frame *frame)
 {
     struct impair_port *port = user;
 
-    /* If the lane is full, the frame is dropped, as by a NIC whose receive ring is full. */
+    /* If the queue of received frames is full, the frame is dropped, as by a NIC whose receive ring
+     * is full. */
     if (lane_room(port, &port->in) > 0)
         impair_frame(port, &port->in, frame);
     else
@@ -348,8 +350,9 @@ void rnic_impair_port_count(struct rnic_port *front, const char *path)
 
     if (tally_open(&port->tally, path) != 0)
         return;
-    /* The port uses only the mapping of the tally (counters shared with rnic-run). It closes the
-     * descriptor now, because the program may close all its descriptors anyway. */
+    /* The port needs only the memory mapping of the tally file (counters shared with rnic-run), not
+     * its descriptor. It closes the descriptor now, because the program may close all its
+     * descriptors anyway. */
     close(port->tally.fd);
     port->tally.fd = -1;
 }

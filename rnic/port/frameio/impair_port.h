@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Impairing port: a port in front of another one. It loses, duplicates, delays, reorders and
+ * Impairing port: a port in front of another port. It loses, duplicates, delays, reorders and
  * changes frames by the rules of impair/impair_rule.h. Sent and received frames have separate
- * random sequences. A seed therefore always impairs the sent frames in the same way, whatever
- * frames arrive in between.
+ * random sequences. So the impairments of the sent frames depend only on the seed, not on the
+ * received frames between them.
  */
 #ifndef RNIC_PORT_FRAMEIO_IMPAIR_PORT_H
 #define RNIC_PORT_FRAMEIO_IMPAIR_PORT_H
@@ -11,8 +11,9 @@
 #include "base/error.h"
 #include "port/frameio/port.h"
 
-/* Opens an impairing port in front of `behind`. Returns 0, -EINVAL if `text` is not a valid list of
- * rules, or -ENOMEM. On success the new port owns `behind`; on failure the caller keeps it. */
+/* Opens an impairing port in front of the port `behind`, with the impairment rules in `text`.
+ * Returns 0, -EINVAL if `text` is not a valid list of rules, or -ENOMEM. On success the new port
+ * owns `behind`; on failure the caller keeps it. */
 int rnic_impair_port_open(const char *text, uint64_t seed, struct rnic_port *behind,
                           struct rnic_port **out, struct error *why);
 

@@ -28,8 +28,8 @@ static int open_error(int status, const char *name, const char *text, struct err
     }
 }
 
-/* Opens the handle with a ring of `ring` bytes. Returns 0 or a status of pcap_activate(). On
- * failure, writes the reason to `text`. */
+/* Opens the libpcap handle of interface `name` with a receive ring of `ring` bytes. Returns 0 or a
+ * status of pcap_activate(). On failure, writes the reason to `text`. */
 static int activate(struct packet_socket *side, const char *name, size_t ring, int snaplen,
                     char *text)
 {

@@ -19,13 +19,12 @@ struct packet_socket {
                 * used until it is reopened */
     uint64_t
         reopen_at;    /* time of the next attempt to reopen a dead handle, ns; UINT64_MAX: never */
-    uint64_t spared;  /* time before which this handle is not reopened if reading fails, because it
-                       * is itself new, ns; 0: reopen at once */
+    uint64_t spared;  /* earliest time at which the handle is reopened if reading fails, ns, because
+                       * the handle itself was just reopened; 0: at once */
     bool plain;       /* sendmmsg() fails on the descriptor, so frames are sent one by one */
     char *expression; /* filter expression; NULL: no filter was set yet */
     uint64_t dropped_before;
-    uint64_t dropped_base; /* frames dropped by earlier handles, which the current handle
-                            * replaced */
+    uint64_t dropped_base; /* number of frames dropped by the earlier handles of this socket */
 };
 
 /* Returns whether the socket is open and has had no fatal error. */

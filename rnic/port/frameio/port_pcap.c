@@ -16,7 +16,8 @@
 #include "wire/pkt.h"
 
 #define BATCH 64u /* maximum number of frames of a system call */
-/* retry interval after ENOBUFS, ns: the queue of a real interface has drained a little by then */
+/* time from a send that failed with ENOBUFS to the next attempt, ns: the queue of a real interface
+ * has drained a little by then */
 #define RETRY_NS 20000u
 /* Interval (ns) at which the port also reads its other socket, while the socket that received
  * frames last receives none. */
@@ -46,7 +47,8 @@ struct pcap_port {
     bool half; /* the next multicast frame was already sent on the loopback, but not yet on the link
                 */
     uint64_t retry_at;   /* time of the next attempt after ENOBUFS, ns; UINT64_MAX: none */
-    uint64_t refused_at; /* time of the next frame's first ENOBUFS, ns; UINT64_MAX: none */
+    uint64_t refused_at; /* time when sending the next frame first failed with ENOBUFS, ns;
+                          * UINT64_MAX: it has not failed */
     uint8_t (*host)[6];
     size_t host_cnt;
     /* QPN blocks in the capture filter, to recognise sent frames that this port also receives */
@@ -215,8 +217,8 @@ static int pcap_port_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *f
 
     if (self->side[LINK].dead || self->side[HOST].dead)
         reopen(self, now);
-    if (now <= self->both_at || /* the caller's clock may stand still: then read the other socket at
-                                 * each call */
+    if (now <= self->both_at || /* if the caller always passes the same time, read the other socket
+                                 * at each call */
         now - self->both_at > (taken > 0 ? OTHER_BUSY_NS : OTHER_IDLE_NS) ||
         self->side[self->busy].dead) {
         int more = read_socket(self, other, max, fn, user);
@@ -231,7 +233,7 @@ static int pcap_port_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *f
 
 /* ---- sending frames -------------------------------------------------------------------------- */
 
-/* Returns whether this process will also receive the frame that it sends on the loopback. */
+/* Returns whether this process will also receive `frame`, which it sends on the loopback. */
 static bool comes_back(const struct pcap_port *self, const struct rnic_frame *frame)
 {
     uint32_t qpn = rnic_frame_qpn(frame);

@@ -39,14 +39,15 @@ struct record {
     uint32_t process;    /* id of this process */
     uint64_t offset;     /* time of the recording minus CLOCK_MONOTONIC, ns */
     uint64_t set_by[2];  /* sum of all changes of the time of day since the start of the recording,
-                          * ns: at the current batch, and at the previous batch */
+                          * ns; [0]: at the current batch, [1]: at the previous batch */
     bool clock_is_noted; /* set_by was updated for the current batch */
     bool failed;         /* a write to the file failed; the port writes no more */
     int error;           /* errno of the failed write */
     bool ended;          /* rnic-run was killed; the port writes no more */
     uint64_t asked;      /* time of the latest check whether rnic-run exists, ns */
     struct tally_file tally;
-    bool marked; /* the file has the mark (pcapng_merge.h) that begins the current batch */
+    bool marked; /* the file has the block that marks the beginning of the current batch
+                  * (pcapng_merge.h) */
     uint8_t *buf;
     size_t len;
     unsigned frames; /* number of frames in `buf` */
@@ -156,8 +157,8 @@ static bool is_orphaned(struct record *record, uint64_t now)
     return tally_is_orphaned(&record->tally);
 }
 
-/* Waits until rnic-run, which reads the recording, has read most of it. Otherwise the recording
- * would fill the memory if rnic-run is slower than the programs. */
+/* Waits until rnic-run has read most of the recording. Without this wait, the recording would fill
+ * the memory if rnic-run is slower than the programs. */
 static void wait_for_reader(struct record *record)
 {
     const struct timespec pause = rnic_timespec(ROOM_NS);
@@ -200,8 +201,8 @@ static void write_out(struct record *record)
     record->frames = 0;
 }
 
-/* Writes the mark that begins a batch: the timestamps of the batch's frames are not before the time
- * of the mark. */
+/* Writes the block that marks the beginning of a batch. It has a time, and all timestamps of the
+ * batch are at that time or later. */
 static void mark(struct record *record)
 {
     uint8_t block[PCAPNG_OVERHEAD(1)];
@@ -341,8 +342,8 @@ static void record_stats(struct rnic_port *port, struct rnic_port_stats *out)
     record->behind->ops->stats(record->behind, out);
 }
 
-/* Ends a batch: writes its frames, and a mark with time UINT64_MAX, which says that no frame is
- * being sent. */
+/* Ends a batch: writes its frames, and a mark (pcapng_merge.h) with the time UINT64_MAX. This time
+ * shows the reader that no frame is being sent. */
 static void end_batch(struct record *record)
 {
     if (record->marked) {

@@ -31,7 +31,7 @@ static void on_frame(void *user, const struct rnic_frame *frame)
         rnic_input(intake->live->rnic, frame->data, frame->len, intake->now);
 }
 
-/* Passes the batch to the port. Returns false if the port is full. */
+/* Passes the frames in live->tx to the port. Returns false if the port is full. */
 static bool send_batch(struct rnic_live *live, uint64_t now)
 {
     struct tx_batch *tx = &live->tx;
@@ -45,9 +45,10 @@ static bool send_batch(struct rnic_live *live, uint64_t now)
     return true;
 }
 
-/* Passes the batch to the port, and starts the ACK timers of its requests after the port has
- * accepted the batch. While the program polls, live_receive() starts the timers at the next poll:
- * reading the clock costs as much as building a frame. Returns false if the port is full. */
+/* Passes the frames in live->tx to the port. After the port has accepted them, starts the ACK
+ * timers of the requests among them. While the program polls, live_receive() starts the timers at
+ * the next poll: reading the clock costs as much as building a frame. Returns false if the port is
+ * full. */
 static bool send_all(struct rnic_live *live, uint64_t now)
 {
     if (!send_batch(live, now))

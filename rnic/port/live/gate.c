@@ -24,8 +24,8 @@
 /* longest time between two polls of a program that polls continuously, ns */
 #define POLLS_NOW_NS 100000u
 #define POLLS_MAX    4u /* number of polls that shut the gate */
-/* number of successive polls without work that shut the gate after the program requested a
- * completion event */
+/* Number of successive polls without work after which the polling program receives the frames
+ * itself, if it has requested a completion event before. */
 #define VAIN_POLLS_ARMED 64u
 /* VAIN_POLLS_ARMED for shared memory. The number is higher, because a poll of shared memory makes
  * no system call and takes a tenth of the time. */
@@ -70,8 +70,8 @@ static const struct pollfd *find_fd(const struct pollfd list[RNIC_PORT_FDS], int
     return NULL;
 }
 
-/* Makes the epoll set contain the descriptors `wants`. If the port has closed a descriptor, the
- * later descriptors have moved to other indices. */
+/* Makes the epoll set contain the descriptors `wants`. A descriptor may have another index in
+ * `wants` than in gate->fds, because the port has closed an earlier one. */
 static void change_set(struct poll_gate *gate, const struct pollfd wants[RNIC_PORT_FDS])
 {
     struct epoll_event event = {.data = {.u32 = FOUND_PORT}};
@@ -100,8 +100,9 @@ void live_gate_set(struct rnic_live *live)
 
     gate->waits = rnic_port_arm(live->port, gate->open);
     for (unsigned i = 0; i < RNIC_PORT_FDS; i++) {
-        /* While the gate is shut, the set contains no port descriptor: even one without events
-         * costs the sender 0.4 us per frame. */
+        /* While the polling program receives the frames (the gate is shut), the epoll set contains
+         * no port descriptor. Even a descriptor without events would cost the sender 0.4 us per
+         * frame. */
         if (i >= cnt || !gate->open)
             wants[i] = (struct pollfd){.fd = -1};
         same &= wants[i].fd == gate->fds[i].fd && wants[i].events == gate->fds[i].events;
@@ -119,7 +120,7 @@ void live_gate_open(struct rnic_live *live)
                              * the thread sleeps */
 }
 
-/* Returns the number of polls by the program after which the gate is shut. */
+/* Returns after how many polls the program receives the frames itself (the gate shuts). */
 static unsigned polls_max(const struct rnic_live *live)
 {
     const struct poll_gate *gate = &live->gate;
@@ -180,7 +181,7 @@ void rnic_live_leave_poll(struct rnic_live *live, bool waits)
     if (!live->attached || gate->open)
         return;
     /* If the device delays an ACK, the frame that the program may be waiting for has already
-     * arrived: the gate can stay shut. */
+     * arrived. So the poll thread need not receive (the gate stays shut). */
     if (!waits && (gate->unpolled == 0 || live->ack_waits))
         return;
     if (!waits)
@@ -191,8 +192,9 @@ void rnic_live_leave_poll(struct rnic_live *live, bool waits)
 
 void live_gate_missed(struct rnic_live *live, uint64_t now)
 {
-    /* Detects missed frames: the gate was shut, so the program should have received them, or the
-     * program has not polled since the gate was opened. */
+    /* Detects that frames stayed unread although the program polled lately. Either the program
+     * should have received them itself (the gate is shut), or it has not polled since the gate was
+     * opened. */
     if (!live->gate.open || (live_polled_lately(live, now) && live->gate.polls == 0))
         live->gate.unpolled = UNPOLLED_MAX;
 }

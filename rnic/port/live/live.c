@@ -29,8 +29,8 @@ void rnic_live_settle(struct rnic_live *live)
         rnic_port_flush(live->port);
 }
 
-/* Returns whether the poll thread must wake before `sleep_until`, for an earlier timer or to send
- * remaining frames. A polling program does both itself. */
+/* Returns whether the poll thread must wake before `sleep_until`, because a timer is due earlier or
+ * frames are left to send. A polling program handles both itself. */
 static bool needs_poll_thread(const struct rnic_live *live, uint64_t sleep_until, uint64_t now)
 {
     bool polled = live_polled_lately(live, now);

@@ -39,9 +39,11 @@ struct rnic_live;
 enum rnic_live_change {
     RNIC_CHANGE_LINK_UP = 1u << 0,   /* link is up: IBV_EVENT_PORT_ACTIVE */
     RNIC_CHANGE_LINK_DOWN = 1u << 1, /* link is down: IBV_EVENT_PORT_ERR */
-    RNIC_CHANGE_GIDS = 1u << 2,      /* the device's GID table changed: IBV_EVENT_GID_CHANGE */
+    RNIC_CHANGE_GIDS = 1u << 2,      /* the device's GID table changed: the verbs report
+                                      * IBV_EVENT_GID_CHANGE */
     RNIC_CHANGE_MTU = 1u << 3,       /* the path MTU that rnic_live_iface() returns changed */
-    RNIC_CHANGE_GONE = 1u << 4,      /* the interface was removed: IBV_EVENT_DEVICE_FATAL */
+    RNIC_CHANGE_GONE = 1u << 4,      /* the interface was removed: the verbs report
+                                      * IBV_EVENT_DEVICE_FATAL */
 };
 
 /* How frames leave the process. */
@@ -176,12 +178,13 @@ uint32_t rnic_live_block(const struct rnic_live *live);
 int rnic_live_claim(struct rnic_live *live, const char *name);
 void rnic_live_release(struct rnic_live *live, int claim);
 
-/* Owner of a name. SQUATTED: a process of another user that cannot receive the packets for which
- * the name makes it responsible. */
+/* Owner of a name in the registry. SQUATTED: the owner is a process of another user, and cannot
+ * receive the packets for which the owner of the name is responsible. */
 enum rnic_live_claimed { RNIC_NAME_FREE, RNIC_NAME_CLAIMED, RNIC_NAME_SQUATTED };
 
-/* Returns whether a process has claimed a name, and for RNIC_NAME_SQUATTED stores its user. A name
- * that was CLAIMED counts as such for one more second while a process has it. Needs no lock. */
+/* Returns whether a process has claimed a name in the registry. For RNIC_NAME_SQUATTED, stores the
+ * user of that process in *uid. The owner of a name is checked at most once a second: until then,
+ * the name stays CLAIMED while any process has it. Needs no lock. */
 enum rnic_live_claimed rnic_live_claimed(struct rnic_live *live, const char *name, uint32_t *uid);
 
 /* Returns true if this process is the one that answers requests to QP 1 for which no process on the

@@ -33,9 +33,9 @@
 
 #define LIVE_TX_FRAMES 64u           /* maximum number of frames passed to the port in one call */
 #define LIVE_TX_BYTES  (256u * 1024) /* size of the buffer for sent frames, bytes */
-/* first sleep of the poll thread while the gate is shut, ns */
+/* first sleep of the poll thread while the polling program receives the frames, ns */
 #define LIVE_NAP_NS 200000u
-/* longest sleep of the poll thread while the gate is shut, ns */
+/* longest sleep of the poll thread while the polling program receives the frames, ns */
 #define LIVE_NAP_MAX_NS 1000000u
 /* a program that sent a request within this time is expected to answer the next request soon, ns */
 #define ACK_SENDER_NS 20000000u
@@ -57,21 +57,21 @@ struct tx_batch {
 };
 
 /*
- * Gate: while the gate is open, a frame wakes the poll thread. A program that polls shuts the
- * gate and receives the frames itself.
+ * Gate: decides which thread receives. While the gate is open, each frame wakes the poll thread,
+ * which receives it. While the gate is shut, the polling program receives the frames.
  */
 struct poll_gate {
     int epoll_fd;
     struct pollfd fds[RNIC_PORT_FDS]; /* descriptors of the port in the epoll set; fd -1: unused */
     atomic_bool open;
     atomic_uint_fast64_t polled_at; /* time of the program's last poll, ns */
-    unsigned polls; /* polls since the gate was opened; while `armed`: successive polls that
-                     * handled nothing */
+    unsigned polls; /* number of polls since the gate was opened; if `armed`, number of successive
+                     * polls that handled nothing */
     bool waits;     /* true: no received frame is in the port, so the poll thread may sleep until a
                      * descriptor of the port is ready */
     bool armed;     /* true: the program has requested an event since the gate was last shut */
-    /* Number of times that the gate still opens as soon as a poll finds a completion, because
-     * received frames stayed unread while the program did not poll. */
+    /* number of times that the gate will still open as soon as a poll finds a completion. Set when
+     * received frames stayed unread because the program did not poll. */
     unsigned unpolled;
 };
 
@@ -82,8 +82,8 @@ struct poll_thread {
     int avoided_cpu; /* CPU of the program, which the poll thread avoids; -1: none */
     atomic_uint_fast64_t
         sleep_until;        /* end of the poll thread's sleep, ns; 0: the thread is awake */
-    uint64_t nap;           /* length of the poll thread's sleep while the gate is shut,
-                             * ns */
+    uint64_t nap;           /* length of the poll thread's sleep while the polling program receives
+                             * the frames, ns */
     bool whole_ms;          /* epoll_pwait2() is missing, so the length of a sleep is rounded to
                              * whole milliseconds */
     bool may_spin;          /* the machine has enough CPUs to spin */
@@ -112,7 +112,8 @@ struct live_raw {
 
 #define LIVE_NAMES 8u /* number of remembered names */
 
-/* Name of a process that can answer, see rnic_live_claimed(). */
+/* Registry name whose owner can receive packets: an answer of rnic_live_claimed() that is used
+ * again. */
 struct live_name {
     char name[64];
     uint64_t until; /* time when the answer expires, ns */
@@ -202,7 +203,8 @@ void live_refresh(struct rnic_live *live);
 bool live_is_attached(struct rnic_live *live, uint64_t now);
 
 /* Functions of gate.c. The caller has the lock, except for live_wake(). */
-enum { /* kinds of descriptors in the epoll set; the gate concerns FOUND_PORT only */
+enum { /* kinds of descriptors in the epoll set; gate.c adds and removes only those of kind
+        * FOUND_PORT */
        FOUND_WAKE = 1,
        FOUND_WATCH = 2,
        FOUND_ANSWER = 4,

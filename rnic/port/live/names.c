@@ -5,7 +5,8 @@
 #include "port/live/live_impl.h"
 #include "port/shared/registry.h"
 
-#define BELIEF_NS UINT64_C(1000000000) /* time for which an answer is not asked again, ns */
+/* time for which rnic_live_claimed() repeats an answer without asking the kernel again, ns */
+#define BELIEF_NS UINT64_C(1000000000)
 
 int rnic_live_claim(struct rnic_live *live, const char *name)
 {
@@ -39,8 +40,8 @@ static bool can_answer(const struct rnic_live *live, unsigned ifindex, uint32_t 
     return live->attr.wire == RNIC_WIRE_PCAP && rnic_registry_has_device(ifindex, uid);
 }
 
-/* Returns whether the name was found claimed less than BELIEF_NS ago. A flood of REQs asks for the
- * same names again and again, and the kernel's list of all sockets is long. */
+/* Returns whether a process was found less than BELIEF_NS ago that has claimed the name. A flood of
+ * REQs asks for the same names again and again, and the kernel's list of all sockets is long. */
 static bool is_believed(const struct rnic_live *live, const char *name, uint64_t now)
 {
     for (unsigned i = 0; i < LIVE_NAMES; i++)

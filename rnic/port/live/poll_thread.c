@@ -33,7 +33,7 @@
 
 #define SPIN_MAX_NS   50000u /* longest spin before a sleep, ns */
 #define LINGER_NS     20000u /* time awake after the last frame, ns */
-#define LINGER_PAUSES 8u     /* pause instructions between two looks at the ring */
+#define LINGER_PAUSES 8u     /* number of pause instructions between two checks of the ring */
 #define SPIN_MIN_NS   2000u  /* shortest spin before a sleep, ns */
 /* minimum number of CPUs for spinning: two for each of two processes that communicate */
 #define SPIN_CPUS 4u
@@ -104,7 +104,7 @@ static unsigned wait_for(struct rnic_live *live, uint64_t until, uint64_t now)
     return found;
 }
 
-/* Handles ready descriptors other than the port's. Called with the lock, which live_refresh()
+/* Handles ready descriptors, except those of the port. Called with the lock, which live_refresh()
  * releases for a while. */
 static void handle_found(struct rnic_live *live, unsigned found)
 {
@@ -183,11 +183,11 @@ static bool sleep_locked(struct rnic_live *live, uint64_t now)
         until = live->refresh_at;
     if (open && !live_polled_lately(live, now))
         live_keep_away(live, -1);
-    if (!open) /* while the gate is shut, the polling program expires the timers */
+    if (!open) /* while the gate is shut, the polling program handles expired timers */
         until = now + thread->nap;
     else if (now < live->gate.polled_at + DOZE_NS && until > now + LIVE_NAP_MAX_NS)
-        /* A short sleep: a program that begins to poll, and so receives the frames itself, need not
-         * wake this thread. */
+        /* The sleep is short, so that it ends soon if the program begins to poll. The program,
+         * which then receives the frames itself, need not wake this thread. */
         until = now + LIVE_NAP_MAX_NS;
     else if (now < thread->moved_at + DOZE_NS && until > now + DOZE_NS)
         until = now + DOZE_NS;
@@ -343,7 +343,8 @@ static void *run_thread(void *user)
         if (!live_polls_now(live, now)) {
             enum turn turn = take_turn(live, now);
 
-            /* sleeps without spinning, because the peer may need this CPU for its own answer */
+            /* The peer may need this CPU for its own answer, so the thread sleeps without spinning.
+             */
             if (turn == TURN_ANSWERED) {
                 atomic_store(&thread->sleep_until, now + LIVE_NAP_NS);
                 wait_unlocked(live, now + LIVE_NAP_NS, 0);

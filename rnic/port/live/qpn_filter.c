@@ -63,8 +63,8 @@ uint32_t rnic_live_block(const struct rnic_live *live)
 
 /* ---- multicast groups ------------------------------------------------------------------------ */
 
-/* Returns the slot of a group. If the group has none, returns an unused slot if `wants_free`, else
- * NULL. Returns NULL if all slots are used. */
+/* Returns the slot of a multicast group. If the group has no slot, returns an unused slot if
+ * `wants_free`, else NULL. Returns NULL if all slots are used. */
 static struct live_group *find_group(struct rnic_live *live, const uint8_t gid[16], bool wants_free)
 {
     struct live_group *unused = NULL;

@@ -19,8 +19,8 @@
  * text. */
 #define TEXT_MAX ((off_t)64 << 20)
 
-/* PATIENCE_MS: time within which the processes must answer, ms. ASKED_MAX: maximum number of
- * processes that are asked at the same time. */
+/* PATIENCE_MS: time within which the other processes must send their descriptions, ms. ASKED_MAX:
+ * maximum number of processes that receive a request at the same time. */
 #define PATIENCE_MS 2000
 #define ASKED_MAX   128u
 
@@ -157,7 +157,7 @@ static char *text_of(const struct cmsghdr *head)
     return text;
 }
 
-/* Process to which this process sent a request for its description. */
+/* A process to which this process sent a request for a description. */
 struct asked {
     struct rnic_process process;
     int fd; /* connection, or -1 */

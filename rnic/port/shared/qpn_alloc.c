@@ -108,7 +108,8 @@ static void bit_flip(uint64_t *bits, uint32_t at)
     bits[at / 64] ^= UINT64_C(1) << (at % 64);
 }
 
-/* Makes the QPN that was freed first among the resting QPNs (RNIC_QPNS_REST) available again. */
+/* Makes the QPN available again that was freed first among the QPNs not yet reusable
+ * (RNIC_QPNS_REST). */
 static void end_rest(struct rnic_block *block)
 {
     uint32_t at = block->rest[block->rest_first];

@@ -29,10 +29,12 @@ struct rnic_block_name {
 struct rnic_block {
     uint32_t number;
     int fd;
-    uint32_t free; /* number of QPNs that are neither in use nor resting (RNIC_QPNS_REST) */
+    uint32_t free; /* number of QPNs that can be allocated: neither in use nor freed too recently
+                    * (RNIC_QPNS_REST) */
     uint64_t used[RNIC_BLOCK_QPNS / 64]; /* bit map: QPN is in use or resting */
     uint64_t resting[RNIC_BLOCK_QPNS / 64];
-    uint16_t rest[RNIC_QPNS_REST]; /* ring buffer of resting QPNs, oldest at rest_first */
+    uint16_t rest[RNIC_QPNS_REST]; /* ring buffer of QPNs freed too recently to be allocated again;
+                                    * the oldest is at rest_first */
     unsigned rest_first, rest_cnt;
 };
 
@@ -50,10 +52,11 @@ int rnic_qpn_alloc_init(struct rnic_qpn_alloc *qpns, const char *iface, bool who
                         struct rnic_entropy *entropy);
 void rnic_qpn_alloc_fini(struct rnic_qpn_alloc *qpns);
 
-/* Closes the child's copies of the parent's claims, in a child of fork(). */
+/* In a child of fork(): closes its copies of the sockets with which the parent claims its QPN
+ * blocks. */
 void rnic_qpn_alloc_drop(struct rnic_qpn_alloc *qpns);
-/* Forgets the claims without closing their descriptors, because other files may now have these
- * descriptor numbers. */
+/* Deletes the data of the claimed blocks, but does not close the descriptors of the claims. Other
+ * files may now have these descriptor numbers. */
 void rnic_qpn_alloc_forget(struct rnic_qpn_alloc *qpns);
 /* Allocates a QPN. Returns the QPN, or 0 if none is left. Sets *grew if it claimed another block.
  */

@@ -109,7 +109,8 @@ static void count_name(void *user, const struct nlmsghdr *msg)
     count->user[i].cnt++;
 }
 
-/* Finds the user with the most names that begin with `prefix` or, if `whole`, equal it. */
+/* Finds the user with the most registry names that begin with `prefix` or, if `whole`, equal
+ * `prefix`. */
 static unsigned count_names(const char *iface, const char *prefix, bool whole, uint32_t *uid)
 {
     const struct unix_diag_req query = {.sdiag_family = AF_UNIX,

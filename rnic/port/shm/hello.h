@@ -38,8 +38,9 @@ int shm_hello_connect(const char *iface, uint32_t block);
 /* Sends a hello and the descriptor `file`. Returns 0 or a negative errno. */
 int shm_hello_send(int fd, const struct shm_hello *hello, int file);
 
-/* Receives a hello and stores its descriptor in *file, which the caller closes. Returns 0, -EAGAIN
- * if none has arrived, or -EPROTO if the message is anything else. */
+/* Receives a hello message. Stores the descriptor that the message contains in *file; the caller
+ * closes it. Returns 0, -EAGAIN if no message has arrived, or -EPROTO if the message is anything
+ * else. */
 int shm_hello_recv(int fd, struct shm_hello *hello, int *file);
 
 /* Sends a byte that makes the other end's socket readable. */

@@ -14,7 +14,7 @@
 /* Number of rings in each direction whose pages are mapped at once. The pages of further rings are
  * mapped when frames use them: of many peers, a process communicates with few. */
 #define PREFAULT_RINGS 4u
-#define ACCEPT_MAX     64u /* maximum number of connections accepted at once */
+#define ACCEPT_MAX     64u /* maximum number of connections that one call of accept_peers() accepts */
 
 /* ---- the epoll set --------------------------------------------------------------------------- */
 
@@ -234,7 +234,8 @@ static void accept_peers(struct shm_peers *peers, const struct shm_name *name)
         if (watch_socket(peers, fd, in) != 0 || !append_pointer(&peers->in, &peers->in_cnt, in))
             free_in(peers, in);
         else
-            greet_peer(peers, in); /* the hello has usually arrived together with the connection */
+            greet_peer(peers, in); /* usually the peer has already sent its hello message on the new
+                                    * connection */
     }
 }
 

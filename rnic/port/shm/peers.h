@@ -36,8 +36,8 @@ struct shm_in {
     enum shm_socket kind;
     int fd;
     bool greeted; /* the hello has arrived: the ring exists */
-    bool ended;   /* the peer has ended, or has broken the ring; the struct is freed once the ring
-                   * is empty */
+    bool ended;   /* the peer has ended, or has written impossible values to the ring; the struct is
+                   * freed once the ring is empty */
     struct shm_segment segment;
     struct shm_reader reader;
 };
@@ -53,7 +53,8 @@ struct shm_out {
     bool ended;
     uint64_t full_since; /* time since which the ring is full, ns; 0: it is not full */
     bool stuck;          /* the ring was full for so long that frames are dropped */
-    uint64_t cast; /* number of the last multicast or QP 1 frame that was written to the ring */
+    uint64_t cast; /* number (shm_port.cast) of the last multicast or QP 1 frame that was written to
+                    * the ring */
     bool touched;  /* frames were written since the reader was last woken */
     struct shm_segment segment;
     struct shm_writer writer;
@@ -78,7 +79,7 @@ struct shm_peers {
     struct shm_out *found; /* last result of shm_peers_find(), or NULL */
     struct shm_host *host;
     size_t host_cnt;
-    bool sleeps; /* peers must wake this process after they have written */
+    bool sleeps; /* this process sleeps, so a peer must wake it after writing to a ring */
 };
 
 /* Initializes the peers of a device on interface `iface`; new rings have `ring` bytes. Returns 0 or

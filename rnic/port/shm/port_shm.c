@@ -30,8 +30,8 @@ struct shm_port {
     struct shm_out *blocked; /* ring that is full; NULL: none */
     uint64_t cast;           /* number of the next multicast or QP 1 frame, from 1 */
     unsigned next_in;        /* index of the ring to read first */
-    bool check_next;         /* true: the next recv() must check the sockets, because the thread may
-                              * have slept */
+    bool check_next;         /* true: the next recv() must check the sockets for new and ended
+                              * peers, because the thread may have slept */
     uint64_t checked_at;     /* time of the last shm_peers_check(), ns */
     unsigned group_cnt;
     uint8_t (*group)[6]; /* MAC addresses of the joined groups */
@@ -259,7 +259,7 @@ static unsigned read_peers(struct shm_port *self, unsigned max, rnic_frame_fn *f
         if (n < 0) {
             self->stats.rx_failed++;
             shm_in_end(&self->peers, in);
-            /* the ring is broken: its remaining frames are lost */
+            /* the peer has written impossible values to the ring: its remaining frames are lost */
             in->greeted = false;
             continue;
         }

@@ -10,7 +10,8 @@
 #define FLAGS_AT   16u /* bit at which the flags begin; the lower bits of the word are the length */
 #define LEN_MASK   0xffffu
 #define FLAGS_MASK 0xffu /* bits of the flags in a header word */
-/* The reader publishes its position each time it has consumed 1/PUBLISH_PART of the ring. */
+/* The reader stores its position in the shared memory each time it has consumed 1/PUBLISH_PART of
+ * the ring. */
 #define PUBLISH_PART 8u
 
 /* Bytes of the ring that the longest record may need: the record itself, and the skipped bytes at
@@ -22,7 +23,7 @@ static uint32_t record_len(uint32_t frame_len)
     return (uint32_t)(WORD + frame_len + SHM_LINE - 1) & ~(SHM_LINE - 1);
 }
 
-/* Returns the header word of the record at position `at`. */
+/* Returns the header word of the record at byte position `at` of the ring. */
 static _Atomic uint32_t *word_at(const struct shm_memory *memory, uint64_t at)
 {
     return (_Atomic uint32_t *)(void *)(memory->data + (at & (memory->size - 1)));

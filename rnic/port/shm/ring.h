@@ -41,9 +41,10 @@ enum {
 /* The words that both ends share, each in its own cache line. */
 struct shm_control {
     _Alignas(SHM_LINE) _Atomic uint64_t head; /* number of bytes that the reader has consumed */
-    /* The reader sleeps: the writer clears this word after a record and wakes the reader. */
+    /* 1: the reader sleeps. After writing a record, the writer clears this word and wakes the
+     * reader. */
     _Alignas(SHM_LINE) _Atomic uint32_t reader_sleeps;
-    /* The writer waits for room: the reader clears this word and wakes the writer. */
+    /* 1: the writer waits for room. The reader clears this word and wakes the writer. */
     _Alignas(SHM_LINE) _Atomic uint32_t writer_waits;
 };
 
@@ -88,8 +89,9 @@ int shm_read(struct shm_reader *reader, uint8_t *buf, unsigned *flags);
 /* Returns whether the ring has an unread record. */
 bool shm_reader_ready(const struct shm_reader *reader);
 
-/* Frees the room of the frames read, once the freed room is large enough. Returns whether the
- * writer waits for room and must be woken. To be called after a batch of shm_read(). */
+/* Makes the room of the frames read available to the writer, if it is at least 1/8 of the ring.
+ * Returns whether the writer waits for room and must be woken. To be called after a batch of
+ * shm_read(). */
 bool shm_reader_rings(struct shm_reader *reader);
 
 /* Stores whether the reader sleeps. Returns false if the ring has an unread record: the reader must

@@ -12,7 +12,8 @@
 
 #include <pthread.h>
 
-/* Disables cancellation. Returns the previous state for rnic_cancel_restore(). */
+/* Prevents pthread_cancel() from ending this thread. Returns the previous state for
+ * rnic_cancel_restore(). */
 static inline int rnic_cancel_disable(void)
 {
     int before;

@@ -18,10 +18,10 @@ void rnic_event_fd_signal(int fd);
 void rnic_event_fd_clear(int fd); /* Waits for the event and clears it. Does not block if the event
                                    * is signalled or `fd` is O_NONBLOCK. */
 
-/* Replaces the event in a child of fork() by a new one with the old descriptor number. Without this
- * replacement, the child's descriptors refer to the parent's events. Keeps the program's settings
- * of O_NONBLOCK and FD_CLOEXEC. Returns false if the program has closed the descriptor or another
- * file has its number, or if no new event can be created. */
+/* A child of fork() shares each event with its parent. Replaces the child's event by a new one with
+ * the same descriptor number. Keeps the program's settings of O_NONBLOCK and FD_CLOEXEC. Returns
+ * false if the program has closed the descriptor or another file has its number, or if no new event
+ * can be created. */
 bool rnic_event_fd_renew(int fd);
 
 #endif

@@ -4,7 +4,8 @@
 #include "device/device.h"
 #include "transport/fault.h"
 
-/* Returns the grant (memory and rights) of a valid key, or NULL if the key is invalid. */
+/* Returns the grant that belongs to a valid key: the memory and the access rights. Returns NULL if
+ * the key is invalid. */
 static const struct rnic_grant *find(const struct rnic *rnic, uint32_t key)
 {
     const struct rnic_mr *mr = rnic_map_get(&rnic->keys, key);

@@ -15,7 +15,8 @@ static bool access_valid(unsigned access)
     return !(access & needs_local) || (access & RNIC_ACCESS_LOCAL_WRITE);
 }
 
-/* Builds the grant of a region from its attributes. Returns false if they are invalid. */
+/* Fills in the grant of a region (its memory and access rights) from the attributes. Returns false
+ * if they are invalid. */
 static bool grant_of(const struct rnic *rnic, const struct rnic_mr_attr *attr,
                      struct rnic_grant *out)
 {

@@ -7,9 +7,10 @@
 #include "device/rnic.h"
 #include "wire/pkt.h"
 
-/* Returns the packet whose frame rnic_output() would write, or NULL if there is none. Only the BTH,
- * the headers of the opcode and the payload are set. The packet is valid until the next call for
- * the device. For devices that have only RC and XRC QPs, and no congestion control. */
+/* Returns the packet whose frame the next call of rnic_output() would write, or NULL if there is
+ * none. Only the BTH, the headers of the opcode and the payload are set. The packet is valid until
+ * the next call for the device. For devices that have only RC and XRC QPs, and no congestion
+ * control. */
 const struct roce_pkt *rnic_output_packet(struct rnic *rnic, rnic_time now);
 
 #endif

@@ -146,7 +146,7 @@ static size_t block_len_of(const struct rnic_qp_init *init)
     return block_len(&sq, &rq);
 }
 
-/* Moves the queues, which must be empty, from their own memory into the block of the QP. */
+/* Moves the empty queues from their own memory into the block of memory that contains the QP. */
 static void lend_block(struct rnic_qp *qp, size_t len)
 {
     uint8_t *room = (uint8_t *)qp + in_lines(sizeof(*qp));

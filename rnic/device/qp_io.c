@@ -157,7 +157,7 @@ int rnic_post_send_check(const struct rnic_qp *qp, const struct rnic_send_wr *wr
 int rnic_post_send(struct rnic_qp *qp, const struct rnic_send_wr *wr)
 {
     enum rnic_sq_post posted;
-    struct rnic_send_wr bind; /* copy of a bind request, with the keys of the window and of the
+    struct rnic_send_wr bind; /* bind request: copy of *wr with the keys of the window and of the
                                * region */
     int error;
 
@@ -212,8 +212,8 @@ static void input_request(struct rnic_qp *qp, const struct roce_pkt *pkt)
 {
     enum rnic_qp_state state = qp->state;
 
-    if (qp->ack_delayed) /* A later ACK replaces the delayed one. One WRITE may be sent before this
-                          * later ACK too. */
+    if (qp->ack_delayed) /* The response to this request replaces the delayed ACK. So one WRITE may
+                          * be sent before the new response, too. */
         qp->passed = false;
     if (qp->service->svc == ROCE_SVC_UC)
         rnic_uc_input(&qp->resp, pkt);

@@ -288,7 +288,7 @@ static void release_paced(struct rnic *rnic, rnic_time now)
             rnic_list_add(&rnic->ready, &cc->qp->ready);
 }
 
-/* Makes QPs with delayed ACKs ready if the delay has ended. */
+/* If the delay has ended, moves the QPs with a delayed ACK to the list of ready QPs. */
 static void release_acks(struct rnic *rnic, rnic_time now)
 {
     if (rnic->delayed_ack.until <= now)

@@ -110,7 +110,8 @@ static int add_chunk(struct rnic_slab_class *cls)
 #endif
 #endif
 #ifndef OWN_BLOCKS
-/* 1: blocks from malloc(), so that a sanitizer can check their bounds; 0: blocks from chunks */
+/* 1: blocks are from malloc(), so that a sanitizer can check their bounds; 0: blocks are parts of
+ * large chunks */
 #define OWN_BLOCKS 0
 #endif
 

@@ -99,8 +99,8 @@ static bool is_roce(const struct headers *hdrs)
     return udp && be16(udp + 2) == ROCE_UDP_PORT;
 }
 
-/* Finds the kind and the priority of the flow rules that receive the frame, apart from sniffer
- * rules. Returns false if there are none. */
+/* Finds the kind and the priority of the flow rules that get the frame. Sniffer rules are not
+ * considered. Returns false if no other rule matches. */
 static bool choose(const struct rnic *rnic, const struct headers *hdrs, enum rnic_steer_kind *kind,
                    uint16_t *priority)
 {

@@ -65,11 +65,12 @@ static bool complete_before(struct rnic_requester *req, rnic_pos pos)
             return false;
         rnic_requester_answered(req, end < pos ? end : pos);
         if (req->cur != req->sq.head)
-            continue; /* packets of the next WQE were sent, so the next WQE is not a local
-                       * operation */
+            continue; /* The requester has sent packets of the next WQE, so this WQE is not a local
+                       * operation. */
         rnic_requester_after_response(req, req->response_time);
         if (!req->started)
-            return true; /* a local operation after the acknowledged WQE failed */
+            return true; /* a local operation that waited for the acknowledgement has failed and
+                          * stopped the requester */
     }
     return true;
 }

@@ -11,8 +11,8 @@ enum rnic_resp_step rnic_resp_duplicate(struct rnic_responder *resp, const struc
 
     resp->counters->duplicate_request++;
     /* The PSN precedes the first PSN of this connection, so the request probably belongs to an
-     * earlier connection with the same QPN. The responder drops it, because an ACK would
-     * acknowledge a request that the present peer never sent (ghost ACK, R252). */
+     * earlier connection with the same QPN. The responder drops the request. An ACK would
+     * acknowledge a request that the present peer never sent (a ghost ACK, R252). */
     if ((rnic_pos)-ahead > resp->epos)
         return RNIC_RESP_DROP;
     switch (pkt->op->kind) {
@@ -27,7 +27,7 @@ enum rnic_resp_step rnic_resp_duplicate(struct rnic_responder *resp, const struc
     }
 }
 
-/* Returns the position of a PSN that is older than the expected PSN. */
+/* Returns the position (pos.h) of a request whose PSN is older than the expected PSN. */
 static rnic_pos duplicate_pos(const struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     int32_t ahead = roce_psn_diff(roce_pkt_psn(pkt), rnic_responder_epsn(resp));

@@ -50,8 +50,8 @@ static bool payload_fits(const struct roce_pkt *pkt, uint32_t path_mtu)
     case ROCE_PAYLOAD_NONE:
     case ROCE_PAYLOAD_8:
     case ROCE_PAYLOAD_FREE:
-        return true; /* no check: the parser has checked the length of this opcode, or the responder
-                      * refuses the opcode */
+        return true; /* nothing to check: either the parser has checked the length for this opcode,
+                      * or the responder refuses the opcode */
     }
     return false;
 }

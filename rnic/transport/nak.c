@@ -29,9 +29,9 @@ enum rnic_resp_step rnic_resp_nak_rnr(struct rnic_responder *resp, const struct 
     return RNIC_RESP_DONE;
 }
 
-/* Sends an invalid-request NAK (class C: R072, R073, R075, R076, R079-R081, R120, R126). A receive
- * WQE in use completes with the status that hfi1 uses; the RNIC_WC_REM_* statuses are those of the
- * peer's requester. */
+/* Sends an invalid-request NAK (class C: R072, R073, R075, R076, R079-R081, R120, R126). If the
+ * message uses a receive WQE, the WQE completes with the status that hfi1 uses. The RNIC_WC_REM_*
+ * statuses would be wrong, because they are those of the peer's requester. */
 enum rnic_resp_step rnic_resp_nak_invalid_req(struct rnic_responder *resp,
                                               const struct roce_pkt *pkt)
 {

@@ -145,8 +145,8 @@ void rnic_requester_answered(struct rnic_requester *req, rnic_pos pos)
         req->fetch_psns -= pos - req->una;
     req->una = pos;
     if (req->nxt < pos)
-        req->nxt = pos; /* the packets up to `pos` were acknowledged before the requester
-                         * retransmitted them */
+        req->nxt = pos; /* the responder acknowledged the packets up to `pos`, so the requester need
+                         * not retransmit them */
     req->restarted = false;
     rnic_retry_progress(&req->retry);
     if (pos == rnic_swqe_end(wqe)) {
@@ -261,7 +261,7 @@ void rnic_requester_expire(struct rnic_requester *req, uint64_t now)
 {
     switch (rnic_retry_expire(&req->retry, now)) {
     case RNIC_RETRY_IDLE:
-    case RNIC_RETRY_RNR: break; /* no change: nxt was set when the RNR NAK arrived */
+    case RNIC_RETRY_RNR: break; /* nothing to do: the RNR NAK has already set nxt */
     case RNIC_RETRY_ACK:
         req->counters->local_ack_timeout_err++;
         req->restarted = false; /* the latest go-back got no response, so another one is allowed */

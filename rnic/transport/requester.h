@@ -95,8 +95,8 @@ struct rnic_requester {
     void *qp; /* context for the functions in ops */
     struct rnic_transport_counters *counters;
     struct rnic_requester_attr attr;
-    uint32_t window; /* maximum number of unacknowledged SEND and WRITE packets; the device sets it
-                      * before the start */
+    uint32_t window; /* maximum number of unacknowledged SEND and WRITE packets; the device sets
+                      * this number before the start */
     uint32_t lsn;    /* last SSN that credits allow (R135), 24 bit; valid while `limited` */
     struct rnic_retry retry;
 

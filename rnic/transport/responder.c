@@ -163,7 +163,8 @@ void rnic_responder_fail_request(struct rnic_responder *resp, enum rnic_wc_statu
 
 /* ---- checking a request ---------------------------------------------------------------------- */
 
-/* Records that the request at `pos` is dropped because an earlier one is missing. */
+/* Records that the request at `pos` is dropped because an earlier request is missing. gap_end
+ * becomes the position after the last such request. */
 static void note_gap(struct rnic_responder *resp, rnic_pos pos)
 {
     if (resp->nak != RNIC_NAK_SEQ)

@@ -30,7 +30,7 @@ struct rnic_respres {
     uint32_t next; /* READ: packets already sent, 0 <= next < cnt */
     uint8_t kind;  /* READ, CMP_SWAP, FETCH_ADD, FLUSH or ATOMIC_WRITE; RESERVED: unused resource */
     bool response_queued;
-    bool response_sent;    /* the response was sent completely once, so a queued response is a
+    bool response_sent;    /* the response was sent completely once, so a response queued now is a
                             * repetition */
     bool response_started; /* READ: the next packet continues a response (Middle or Last) */
 };

@@ -175,8 +175,8 @@ const uint8_t *roce_cm_private_data(const struct roce_cm_msg *msg, size_t *len)
 }
 
 /* Returns the address of the RDMA-IP header in `msg`, or NULL if messages of this kind never have
- * one. Sets *sid to the service id. The header is there only if this id is one of the RDMA-IP
- * CM. */
+ * one. Sets *sid to the service id. The message contains the header only if roce_cm_sid_is_ip()
+ * accepts this id. */
 static const uint8_t *rdmaip_place(const struct roce_cm_msg *msg, uint64_t *sid)
 {
     switch (msg->kind) {

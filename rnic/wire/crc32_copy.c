@@ -139,8 +139,9 @@ FOLDS static inline uint32_t fold_few(const __m512i x[2], const uint8_t *from, s
 }
 
 /* Returns the CRC of `len` bytes, a multiple of 4 and >= 4. To get a multiple of the vector size,
- * zeros are put before the packet, which do not change the CRC. The initial CRC and the mask are
- * therefore applied at the place in the first vector where the packet starts. */
+ * the function processes zeros before the packet. With the initial CRC 0, zeros do not change the
+ * CRC. The real initial CRC and the mask are applied at the place in the first vector where the
+ * packet starts. */
 FOLDS static uint32_t fold_ones(uint32_t crc, const uint8_t *p, size_t len,
                                 const uint8_t ones[ROCE_CRC_ONES])
 {

@@ -13,10 +13,10 @@
 #define PREFIX_MAX (ROCE_ICRC_BTH_OFF_MAX + ROCE_BTH_LEN)
 
 /*
- * Bits that count as ones in the ICRC of each encapsulation (without IP options): M(offset of the
- * byte, bits). Each list expands to two forms: to stores, for packets in writable memory, and to a
- * mask of 64 bytes. The mask covers the longest headers up to byte 4 of the BTH. Because its length
- * is constant, compilers apply it in vector registers.
+ * Bits that count as ones in the ICRC of each encapsulation (without IP options), as a list of
+ * M(offset of a byte, bits in the byte). Each list expands to two forms: to stores, for packets in
+ * writable memory, and to a mask of 64 bytes. The mask covers the longest headers up to byte 4 of
+ * the BTH. Because its length is constant, compilers apply it in vector registers.
  *
  * `len` is for a long packet in read-only memory: the number of its first bytes, at most 64, that
  * are copied and masked. It must include the last masked byte; 48 is fastest with ISA-L

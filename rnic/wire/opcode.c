@@ -12,7 +12,7 @@
 
 /* clang-format off */
 
-/* row of an opcode that opcodes.def does not list: reserved or manufacturer specific */
+/* row of each opcode that opcodes.def does not list: reserved or manufacturer specific */
 #define REST(v)                                                                                    \
     [v] = {.value = (v),                                                                           \
            .svc = (enum roce_svc)((v) >> 5),                                                       \

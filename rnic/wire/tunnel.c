@@ -47,7 +47,7 @@ static const uint8_t *take_bytes(struct tunnel_walk *walk, size_t len)
     return p;
 }
 
-/* Records a tunnel if it is the outermost one, or if its inner packet cannot be read. */
+/* Records `tunnel` if it is the outermost tunnel, or if the packet inside it cannot be read. */
 static void set_tunnel(struct tunnel_walk *walk, enum roce_tunnel tunnel)
 {
     if (!walk->tunnel || !roce_tunnel_info(tunnel)->open)

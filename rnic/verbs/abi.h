@@ -7,8 +7,8 @@
  * the default. Must be used in the file that defines `function`. */
 #define SYMVER(function, name, at, node) __asm__(".symver " #function ", " #name at node)
 
-/* Exports a private function in version node 34, and in the later nodes where programs built
- * against rdma-core 57 and later search it. */
+/* Exports a private function in the version IBVERBS_PRIVATE_34, and in the later versions in which
+ * programs built against rdma-core 57 and later search it. */
 #define SYMVER_PRIVATE(function, name)                                                             \
     SYMVER(function, name, "@@", "IBVERBS_PRIVATE_34");                                            \
     SYMVER(function, name, "@", "IBVERBS_PRIVATE_57");                                             \

@@ -116,8 +116,8 @@ static int open_hca(struct vdevice *device)
     hca->refs = 1;
     hca->pid = getpid();
     device->hca = hca;
-    if (parents) { /* never freed: copies of the parent's objects in this process still point to the
-                    * parent's device */
+    if (parents) { /* The parent's live device is never freed, because copies of the parent's
+                    * objects in this process still point to it. */
         parents->refs++;
         hca->parents = parents;
     }
@@ -230,8 +230,8 @@ bool vctx_add_handle(struct ibv_context *context, struct rnic_map *map, void *ob
 
 struct ibv_context *vctx_open(struct ibv_device *ibv, int cmd_fd, uint32_t file)
 {
-    static uint32_t last_file; /* number of the newest file (vctx.file); protected by
-                                * vdevice_lock */
+    static uint32_t last_file; /* serial number of the newest open device file (vctx.file);
+                                * protected by vdevice_lock */
     struct vdevice *device = vdevice_of(ibv);
     struct vctx *ctx = calloc(1, sizeof *ctx);
     struct stat is;
@@ -342,8 +342,9 @@ int ibv_close_device(struct ibv_context *context)
 /* ---- importing a device ------------------------------------------------------------------------
  */
 
-/* Finds the open context whose cmd_fd refers to the same file as `fd`. Returns 0 or an errno.
- * Objects belong to one process, so a descriptor that another process sent is not found. */
+/* Finds the open context whose cmd_fd has the inode of `fd`. Returns 0 or an errno.
+ * Objects belong to one process, so the function does not find a descriptor that another process
+ * sent. */
 static int find_context(int fd, struct ibv_device **device, uint32_t *file)
 {
     struct stat is;

@@ -131,8 +131,8 @@ int vtd_dealloc(struct ibv_td *td)
 struct ibv_pd *vpd_alloc_parent(struct ibv_context *context,
                                 struct ibv_parent_domain_init_attr *attr)
 {
-    /* Custom allocators are for queues of a provider in the program's memory. Our queues are
-     * internal, so the allocators are never called, as the manual page allows. */
+    /* A custom allocator provides memory of the program for a provider's queues. Our queues are
+     * internal, so the allocators are never called; the manual page permits that. */
     const uint32_t known =
         IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
     /* IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC of rdma-core 65: memory that a
@@ -310,7 +310,7 @@ void ibv_unimport_mr(struct ibv_mr *ibv)
     struct vmr *mr = vmr_of(ibv);
     vhca_lock(mr->hca);
     bool original = rnic_map_get(&mr->hca->mrs, ibv->lkey) == mr;
-    /* Keep this structure, which the region still uses, until the region is freed. */
+    /* The region still uses this structure. Keep it until the region is freed. */
     mr->left = original;
     vhca_unlock(mr->hca);
     if (!original)

@@ -90,13 +90,14 @@ struct vhca {
                         * under the device's lock */
     pid_t pid;         /* process that opened the device */
     bool inherited;    /* the parent of this process opened the device before fork() */
-    struct vhca *parents; /* inherited device that this one replaces in a child; or NULL */
+    struct vhca *parents; /* live device of the parent process that this one replaces in a child of
+                           * fork(); or NULL */
     unsigned refs;        /* number of open contexts; protected by vdevice_lock */
 };
 
-/* Device in the list of ibv_get_device_list(). rdma-core's providers recognize their devices by the
- * operations pointer after struct ibv_device. That pointer is NULL here, with room for other
- * members that they might read. */
+/* Device in the list of ibv_get_device_list(). A provider of rdma-core recognizes its devices by
+ * the pointer to its operations, which follows struct ibv_device. This pointer is NULL here. The
+ * other elements of the array are room for members that a provider might read. */
 struct vdevice {
     struct ibv_device ibv; /* must be first */
     void *provider_ops[32];
@@ -111,10 +112,10 @@ struct vdevice {
 struct vctx {
     struct verbs_context verbs; /* must be first; its last member is the program's ibv_context */
     struct vdevice *device;
-    struct vhca *_Atomic hca; /* live device of new objects; vctx_renew() replaces it */
+    struct vhca *_Atomic hca; /* live device for new objects; vctx_renew() replaces it */
     struct evq async;
-    uint32_t file;     /* number of the opened file: equal in all contexts that
-                        * ibv_import_device() makes from this one */
+    uint32_t file;     /* serial number of the open device file; contexts that ibv_import_device()
+                        * makes from this one have the same number */
     dev_t dev;         /* device and inode number of cmd_fd */
     ino_t ino;         /* inode number; 0: cmd_fd cannot be recognized */
     struct vctx *next; /* link in hca->contexts */
@@ -163,8 +164,9 @@ static inline void vctx_unlock(struct ibv_context *context)
     vhca_unlock(vctx_of(context)->hca);
 }
 
-/* Returns the key of a handle in the maps of `struct vhca`. As in the kernel, a handle is valid
- * only in the file through which it was created. */
+/* Returns the key of a handle in the maps of `struct vhca`: the serial number of the open device
+ * file, and the handle. As in the kernel, a handle is valid only in the file through which it was
+ * created. */
 static inline uint64_t vctx_key(struct ibv_context *context, uint32_t handle)
 {
     return (uint64_t)vctx_of(context)->file << 32 | handle;
@@ -175,8 +177,9 @@ static inline uint64_t vctx_key(struct ibv_context *context, uint32_t handle)
 bool vctx_add_handle(struct ibv_context *context, struct rnic_map *map, void *object,
                      uint32_t *handle);
 
-/* Opens `device` with a descriptor that the context owns afterwards. `file` is the number of the
- * file, or 0 for a new one. Returns NULL with errno; cmd_fd then remains the caller's. */
+/* Opens `device` with the descriptor `cmd_fd`, which the context owns afterwards. `file` is the
+ * serial number of an open device file (vctx.file), or 0 for a new one. Returns NULL with errno;
+ * cmd_fd then remains the caller's. */
 struct ibv_context *vctx_open(struct ibv_device *device, int cmd_fd, uint32_t file);
 
 /* Returns 0. In a child of fork(), returns ENODEV for an object of its parent, with one warning.
@@ -262,8 +265,8 @@ struct vcq {
     }; /* must be first */
     struct rnic_cq *rnic;
     struct vhca *hca;
-    struct vpd *domain;                     /* parent domain in whose `refs` the CQ is counted; else
-                                             * NULL */
+    struct vpd *domain;                     /* parent domain that counts the CQ in its `refs`; NULL:
+                                             * none */
     unsigned comp_reported, async_reported; /* number of events that the program received; under the
                                              * event queue's lock */
     uint64_t wc_flags;                      /* enum ibv_create_cq_wc_flags */
@@ -291,12 +294,13 @@ struct vqp {
     unsigned async_reported;
     struct rnic_pd *hidden_pd;  /* XRC_RECV: PD that the library created for the QP, because the
                                  * program supplies none; else NULL */
-    struct vpd *domain;         /* parent domain in whose `refs` the QP is counted; else NULL */
+    struct vpd *domain;         /* parent domain that counts the QP in its `refs`; NULL: none */
     struct wr_builder *builder; /* work request builder; NULL without
                                  * IBV_QP_INIT_ATTR_SEND_OPS_FLAGS */
 };
 
-/* XRC domain. All domains that this process opens with descriptors of one file are one domain. */
+/* XRC domain. All calls of ibv_open_xrcd() in this process with descriptors of one file refer to
+ * one domain. */
 struct xrc_domain {
     struct rnic_xrcd *rnic;
     bool of_file;
@@ -318,7 +322,7 @@ struct vsrq {
         char room[sizeof(struct ibv_srq) + VERBS_ROOM];
     }; /* must be first */
     struct rnic_srq *rnic;
-    struct vpd *domain; /* parent domain in whose `refs` the SRQ is counted; else NULL */
+    struct vpd *domain; /* parent domain that counts the SRQ in its `refs`; NULL: none */
     struct vhca *hca;
     unsigned async_reported;
 };
@@ -397,10 +401,10 @@ static inline struct rnic_pd *vpd_rnic(struct ibv_pd *pd)
     return vpd_base(pd)->rnic;
 }
 
-/* If `pd` is a parent domain, increments its reference count and returns the parent domain;
- * otherwise returns NULL. Called with the device's lock. As with mlx5, QPs, SRQs and CQs use the
- * parent domain, and all other objects use its PD. The object keeps the result, because its ibv_pd
- * may be gone: pyverbs unimports a PD first. */
+/* If `pd` is a parent domain, increments its reference count and returns it; otherwise returns
+ * NULL. Called with the device's lock. As with mlx5, QPs, SRQs and CQs use the parent domain, and
+ * all other objects use its PD. The QP, SRQ or CQ stores the result, because its `pd` may be freed
+ * before: pyverbs unimports a PD first. */
 static inline struct vpd *vpd_hold(struct ibv_pd *pd)
 {
     struct vpd *domain = pd && vpd_of(pd)->parent ? vpd_of(pd) : NULL;
@@ -457,8 +461,8 @@ struct ibv_td *vtd_alloc(struct ibv_context *context, struct ibv_td_init_attr *a
 int vtd_dealloc(struct ibv_td *td);
 struct ibv_pd *vpd_alloc_parent(struct ibv_context *context,
                                 struct ibv_parent_domain_init_attr *attr);
-/* Registers the fork handlers of this layer and of the layers below, once. A layer above calls this
- * function before it registers its own handlers. */
+/* Registers the fork handlers of the verbs and of the layers below, once. The rdma_cm device calls
+ * this function before it registers its own handlers. */
 void vctx_register_fork_handlers(void);
 int vctx_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr,
                     size_t len);

@@ -169,10 +169,10 @@ static bool can_access_pages(const void *addr, size_t len, bool write)
 static const int signals[] = {SIGSEGV, SIGBUS};
 #define SIGNALS (sizeof signals / sizeof *signals)
 
-/* Replaced handlers, by signal and level. If the program installs its own handler later, that
- * handler is replaced again, one level higher. The program's handler may call or reinstall the
- * handler that it replaced, which is our handler of the level below. An entry is written before our
- * handler of that level is installed. */
+/* Handlers that were installed before ours, by signal and level. If the program installs its own
+ * handler over ours, this file installs another handler over it, one level higher. The program's
+ * handler may call or reinstall the handler that it replaced, which is our handler of the level
+ * below. An entry is written before our handler of that level is installed. */
 static struct sigaction before[SIGNALS][LEVELS];
 static unsigned used[SIGNALS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -248,8 +248,8 @@ static bool same_action(const struct sigaction *a, const struct sigaction *b)
                                      : a->sa_handler == b->sa_handler);
 }
 
-/* Returns the level whose replaced handler is `now`. Allocates a new level if necessary; returns
- * LEVELS if none is left. */
+/* Returns the level whose replaced handler equals `now`, the present handler of the signal. If
+ * there is none, allocates a new level; returns LEVELS if no level is left. */
 static unsigned handler_level(size_t signal, const struct sigaction *now)
 {
     unsigned level = 0;

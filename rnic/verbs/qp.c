@@ -64,7 +64,7 @@ static int check_raw(struct ibv_context *context)
     return EOPNOTSUPP;
 }
 
-/* Returns ENODEV if an object of the QP belongs to the parent of this process. */
+/* Returns ENODEV if the parent of this process created one of the objects that the QP will use. */
 static int check_owners(struct ibv_context *context, const struct ibv_qp_init_attr_ex *attr)
 {
     int result = 0;
@@ -212,8 +212,8 @@ struct ibv_qp_ex *ibv_qp_to_qp_ex(struct ibv_qp *qp)
     return vqp_of(qp)->builder ? &vqp_of(qp)->ex : NULL;
 }
 
-/* Maximum wait of vhca_linger(), in quiet times (RNIC_LINGER). Without a maximum, packets of other
- * QPs could prolong the wait forever. */
+/* vhca_linger() waits for at most this number of quiet times (RNIC_LINGER). Without a maximum,
+ * packets of other QPs could prolong the wait forever. */
 #define LINGER_SPANS 20u
 
 void vhca_linger(struct vhca *hca)

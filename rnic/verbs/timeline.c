@@ -18,8 +18,8 @@
 
 #define BUFFERED 512u /* number of records written at a time */
 #define LINES_MAX                                                                                  \
-    65536u /* maximum number of requests tracked for a QP; with more, the oldest one's record is   \
-            * written early */
+    65536u /* maximum number of requests of a QP whose times are recorded at a time. For a further \
+            * request, the record of the oldest one is written before it is complete */
 
 struct timeline_request {
     uint32_t wqe; /* WQE number of the request; 0: unused entry */
@@ -115,8 +115,8 @@ static struct timeline_qp *timeline_qp_of(struct timeline *timeline, const struc
 static void begin_request(struct timeline *timeline, struct timeline_request *request,
                           const struct rnic_qp *qp, uint32_t wqe, uint64_t now)
 {
-    if (request->wqe) /* a new request needs the entry before the completion of the old request was
-                       * polled */
+    if (request->wqe) /* the entry still has an older request whose completion the program has not
+                       * polled: write its record now */
         finish_request(timeline, request);
     request->wqe = wqe;
     request->record = (struct timeline_record){

@@ -4,7 +4,8 @@
  * and ibv_wr_complete() posts all of its requests, or none if one could not be built
  * (ibv_wr_post(3)). In between, the QP's builder belongs to one thread.
  *
- * SGEs and inline data are in two separate stores, which grow to the largest batch.
+ * SGEs and inline data are in two buffers (struct byte_store), which grow to the size of the
+ * largest batch.
  */
 #include "verbs/objects.h"
 
@@ -32,7 +33,8 @@ struct wr_builder {
     struct byte_store data;
 };
 
-/* Appends `len` bytes (may be 0) to a store. Returns their address, or NULL if out of memory. */
+/* Appends `len` bytes (may be 0) to the buffer `store`. Returns the address of these bytes, or NULL
+ * if out of memory. */
 static void *store_add(struct byte_store *store, size_t len)
 {
     if (!store->bytes || store->cap - store->len < len) {
@@ -281,10 +283,11 @@ static void abort_batch(struct ibv_qp_ex *ex)
     pthread_mutex_unlock(&vqp_of_ex(ex)->builder->lock);
 }
 
-/* Sets the pointers of a request after the stores have reached their final address. */
+/* Sets the pointers of a request to its SGEs and inline data. Called when the batch is complete,
+ * because the buffers move while they grow. */
 static void resolve_pointers(struct wr_builder *builder, struct built_request *request)
 {
-    if (request->wr.sge_cnt == 0) /* without SGEs or inline data the stores may be empty */
+    if (request->wr.sge_cnt == 0) /* without SGEs, their buffer may not be allocated */
         return;
     struct rnic_sge *sges = (struct rnic_sge *)(void *)(builder->sges.bytes + request->sge_off);
     if (request->wr.flags & RNIC_SEND_INLINE)

@@ -238,7 +238,8 @@ static int listen_id(const struct uc_call *call)
     if (!id)
         return -ENOENT;
     int result = uc_listen(id, call->in->listen.backlog);
-    uc_worker_wake(); /* let the worker deliver a request that waits for this listener */
+    uc_worker_wake(); /* A request may be waiting for this listener: wake the worker, which delivers
+                       * it. */
     return result;
 }
 
@@ -412,7 +413,8 @@ static int get_event(const struct uc_call *call)
     return result < 0 ? result : uc_answer(call, call->in->get_event.response, &resp, sizeof resp);
 }
 
-/* Queues an event that the program itself wrote, in the channel of the id. */
+/* The program itself writes an event (the command WRITE_CM_EVENT): queues this event in the channel
+ * of the id. */
 static int write_event(const struct uc_call *call)
 {
     const struct uc_write_event *in = &call->in->write_event;

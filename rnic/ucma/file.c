@@ -175,8 +175,9 @@ int uc_get_event(struct uc_file *file, struct rdma_ucm_event_resp *resp)
     return 0;
 }
 
-/* Returns the latest time at which another thread may still be about to read an event of an id; 0
- * if the id has no unread events. */
+/* Another thread may have learned of an event of an id from poll(2), but not read it yet. Returns
+ * the time until which such a thread is expected to read the event; 0 if the id has no unread
+ * events. */
 static rnic_time events_fresh_until(const struct uc_file *file, uint32_t handle)
 {
     rnic_time until = 0;
@@ -246,7 +247,7 @@ void uc_move_events(struct uc_id *id, struct uc_file *to)
 
 /* ---- system calls on a channel --------------------------------------------------------------- */
 
-/* Returns whether a read on the descriptor must wait if there is no event. */
+/* Returns whether a read on the descriptor waits for an event, as opposed to O_NONBLOCK. */
 static bool is_blocking(int fd)
 {
     int flags = fcntl(fd, F_GETFL);

@@ -12,8 +12,9 @@
 #include "base/clock.h"
 #include "ucma/ucma.h"
 
-/* Maximum time for which the parent waits after a fork, ns. A registry name stays claimed while the
- * child has a copy of its socket; the child closes its copies right after the fork. */
+/* Maximum time for which the parent waits after a fork, ns. Until the child closes its copies of
+ * the parent's sockets, the registry names of these sockets stay claimed. The child closes them
+ * right after the fork. */
 #define CHILD_START_NS UINT64_C(200000000)
 #define POLL_NS        UINT64_C(2000000)
 

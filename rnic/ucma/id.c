@@ -135,9 +135,9 @@ void uc_path_of(const struct uc_id *id, struct rnic_cm_path *path)
 
 /* ---- claiming CM ports ----------------------------------------------------------------------- */
 
-/* Returns whether two ids may have the same port. They may have it if both set reuse, if they have
- * different addresses, or if both are restricted to their address families and these differ
- * (core/cma.c, cma_check_port). */
+/* Returns whether two ids may have the same port (core/cma.c, cma_check_port). There are three
+ * cases: both set reuse; they have different addresses; both are restricted to their address
+ * families, and these differ. */
 static bool may_share(const struct uc_id *a, const struct uc_id *b)
 {
     return (a->reuse && b->reuse) ||
@@ -151,8 +151,7 @@ static bool has_port(const struct uc_id *id, unsigned space, uint16_t port)
            uc_addr_port(&id->src) == port;
 }
 
-/* Returns whether another id of this process has the port and does not permit `id` to have it, too.
- */
+/* Returns whether another id of this process has the port, and the two ids may not share it. */
 static bool conflicts_here(const struct uc_id *id, uint16_t port)
 {
     bool conflicts = false;
@@ -192,9 +191,9 @@ static bool claimed_elsewhere(struct uc_port *on, unsigned space, uint16_t port,
     return true;
 }
 
-/* Returns whether another process has claimed the port under another name so that the claims
- * overlap: a claim at the address `gid` overlaps one at all addresses; a claim at all addresses
- * (`gid` is NULL) overlaps one at any address. */
+/* Returns whether another process has claimed the port under another registry name, so that both
+ * claims include one address. A claim at the address `gid` conflicts with a claim at all addresses.
+ * A claim at all addresses (`gid` is NULL) conflicts with a claim at any address. */
 static bool overlaps_elsewhere(struct uc_port *on, unsigned space, uint16_t port,
                                const uint8_t *gid)
 {
@@ -377,8 +376,8 @@ static void post_id_event(struct uc_id *id, enum ucma_event_type type, int statu
 }
 
 /* Resolving an address must not delay other ids. So the worker sends a request for the neighbour,
- * waits for at most ANSWER_NS, and continues with other work. The worker looks for the answer after
- * LOOK_NS and sends the request again after ASK_NS. Times are in ns. */
+ * waits for at most ANSWER_NS, and continues with other work. The worker checks for the answer
+ * after LOOK_NS, and sends the request again after ASK_NS. Times are in ns. */
 #define ANSWER_NS UINT64_C(1000000)
 #define LOOK_NS   UINT64_C(20000000)
 #define ASK_NS    UINT64_C(250000000)

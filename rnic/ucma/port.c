@@ -178,7 +178,8 @@ bool uc_port_service_held(const struct uc_port *port, unsigned space, uint16_t n
     return rnic_registry_held(port->device->iface, name);
 }
 
-/* Stores that a name was reported. Returns false if it was reported before, or if too many were. */
+/* Stores that the user was warned about the registry name `name`. Returns false if the warning was
+ * given before, or if too many names are stored. */
 static bool is_new_report(struct uc_port *port, const char *name)
 {
     for (unsigned i = 0; i < port->reported_cnt; i++)
@@ -225,8 +226,8 @@ static bool is_service_held(struct uc_port *port, uint64_t service_id, const uin
     return uc_port_is_claimed(port, name);
 }
 
-/* Returns whether the process that created a communication id is still running: a running process
- * holds its block of QPNs, whose number is in the communication id. */
+/* Returns whether the process that created a communication id is still running. The upper bits of
+ * the id are the number of a block of QPNs, which a running process has claimed. */
 static bool is_comm_id_held(struct uc_port *port, uint32_t comm_id)
 {
     return uc_port_is_claimed(port, rnic_qpn_alloc_block_name(comm_id >> COMM_BITS).text);
@@ -238,16 +239,18 @@ static bool is_served_elsewhere(void *user, uint64_t service_id, const uint8_t g
            is_service_held(user, service_id, gid);
 }
 
-/* Returns whether this process is the one with the name "gsi". If the process with that name cannot
- * answer, all others answer, so a stranger can get several equal replies. */
+/* Returns whether this process must answer for all processes: it has claimed the name "gsi". If the
+ * process with that name cannot answer, all others answer. So a peer whose request is for no
+ * process can get several equal replies. */
 static bool is_gsi_owner(struct uc_port *port)
 {
     return rnic_live_gsi_owner(uc_port_live(port)) || !uc_port_is_claimed(port, "gsi");
 }
 
-/* Returns whether this process answers a MAD for an unknown service or communication id. It answers
- * if it is bound to the port number of the service without listening. Otherwise only the owner of
- * QP 1 answers, and only if no running process has the service or the communication id. */
+/* Returns whether this process answers a MAD for an unknown service or communication id. If an id
+ * of this process is bound to the port number of the service, but does not listen, this process
+ * answers. Otherwise only the process with the name "gsi" answers, and only if no running process
+ * has the service or the communication id. */
 static bool answers_unknown(void *user, enum rnic_cm_unknown what, uint64_t number,
                             const uint8_t gid[16])
 {

@@ -85,8 +85,8 @@ struct uc_file {
     struct uc_event *first, **last;
     bool inherited;   /* a parent process created the channel before fork() */
     bool read;        /* an event was read, so `reader` is valid */
-    bool late;        /* a thread got time to read an event (uc_wait_for_reader()), but did not read
-                       * it */
+    bool late;        /* uc_wait_for_reader() gave a thread time to read an event, but the thread
+                       * did not read it */
     pthread_t reader; /* thread that read the last event */
 };
 
@@ -105,8 +105,8 @@ union uc_addr {
 
 enum uc_state { UC_IDLE, UC_BOUND, UC_ADDR, UC_ROUTE, UC_LISTEN, UC_CONNECT, UC_DISCONNECT };
 
-/* Name in the registry that an id has claimed on one device, so that no other process uses the same
- * CM port. */
+/* Registry name that an id has claimed on one device, so that no other process uses the same CM
+ * port. */
 struct uc_claim {
     struct uc_claim *next;
     struct uc_port *port;
@@ -114,7 +114,8 @@ struct uc_claim {
     int handle;
 };
 
-/* CM id of the engine of one device; a listener at all addresses has one for each device */
+/* CM id of the engine of one device for a listener. A listener at all addresses has one for each
+ * device. */
 struct uc_listener {
     struct uc_listener *next;
     struct rnic_cm_id *cm;
@@ -154,8 +155,8 @@ struct uc_id {
     bool dreq_due; /* the process of the peer was killed, so this process must send the DREQ for
                     * it */
     enum { UC_NO_JOB, UC_RESOLVE_ADDR, UC_RESOLVE_ROUTE } job;
-    /* Times of a job: when the worker continues it, when the worker next sends a request for the
-     * neighbour, and when the address counts as silent. */
+    /* Times of the current job: when the worker continues the job, when the worker next sends a
+     * request for the neighbour, and when the worker gives up. */
     rnic_time job_due, ask_due, job_end;
 };
 
@@ -292,8 +293,8 @@ void uc_path_of(const struct uc_id *id, struct rnic_cm_path *path);
 /* ---- functions of fork.c --------------------------------------------------------------------- */
 
 void uc_register_fork_handlers(void); /* Registers the fork handlers once. */
-/* Returns true after sleeping 2 ms if the process forked so recently that the child may still hold
- * names of this process. Otherwise returns false at once. */
+/* If the process forked so recently that the child may still have copies of claimed registry names,
+ * sleeps 2 ms and returns true. Otherwise returns false at once. */
 bool uc_wait_for_child(void);
 
 /* ---- functions of ucm_event.c ---------------------------------------------------------------- */

@@ -55,8 +55,8 @@ void uc_worker_forked(void)
     wake_fd = -1;
 }
 
-/* Sends one queued MAD, or executes one job of an id, and returns true. Returns false if there is
- * neither. May unlock uc_lock meanwhile. */
+/* Sends one queued MAD, or continues the job of one id (resolving its address or route), and
+ * returns true. Returns false if there is neither. May unlock uc_lock meanwhile. */
 static bool do_one_job(void)
 {
     for (struct uc_port *port = uc_port_first(); port; port = uc_port_next(port)) {
@@ -231,7 +231,7 @@ void uc_worker_flush(void)
             break;
 }
 
-/* Returns whether the DREP of a disconnected id is missing. */
+/* Returns whether an id has sent a DREQ whose DREP has not arrived. */
 static bool some_id_leaves(void)
 {
     bool some = false;

@@ -178,8 +178,8 @@ int rnic_cm_reject(struct rnic_cm_id *id, enum roce_cm_rej_reason reason, const 
     if (len > sizeof((struct roce_cm_rej *)0)->private_data)
         return RNIC_ERR_INVALID;
     cm_send_rej(id, reason, private_data, len);
-    cm_enter_timewait(id, now); /* in TIMEWAIT, the engine answers a repeated REQ or REP with the
-                                 * same REJ */
+    cm_enter_timewait(id, now); /* the id stays in TIMEWAIT, where the engine answers a repeated REQ
+                                 * or REP with the same REJ */
     return RNIC_OK;
 }
 
@@ -259,8 +259,9 @@ int rnic_cm_sidr_reply(struct rnic_cm_id *id, const struct roce_cm_sidr_rep *rep
 
 /* ---- deleting an id -------------------------------------------------------------------------- */
 
-/* Discards the events of `id`. If one of them is a request to the listener `id` that the program
- * has not fetched, returns the id of this request, which the caller must delete; otherwise NULL. */
+/* Discards the events of `id`. If `id` is a listener, one of the events may be a request that the
+ * program has not fetched. Then returns the id that was created for this request, which the caller
+ * must delete; otherwise NULL. */
 static struct rnic_cm_id *discard_events(struct rnic_cm_id *id)
 {
     struct rnic_cm *cm = id->cm;

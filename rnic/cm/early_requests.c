@@ -20,8 +20,8 @@ static bool is_repetition(const struct cm_early_request *early, const struct roc
                                      : early->msg.sidr_req.request_id == msg->sidr_req.request_id);
 }
 
-/* Returns for how long a request waits for a listener, ns. For a REQ, at most half of its Remote CM
- * Response Timeout (12.7.1.2). */
+/* Returns how long a request waits for a listener, ns. A REQ waits for at most half of its Remote
+ * CM Response Timeout (12.7.1.2). */
 static uint64_t wait_for_listener_ns(const struct rnic_cm *cm, const struct roce_cm_msg *msg)
 {
     uint64_t half = cm_code_ns(msg->req.remote_cm_timeout) / 2;

@@ -274,8 +274,8 @@ struct rnic_cm_id *cm_find_listener(struct rnic_cm *cm, uint64_t service_id, con
 
 /* ---- states and time ------------------------------------------------------------------------- */
 
-/* Returns the list to which `id` belongs in this state: the list of half-open exchanges, the list
- * of rejected exchanges, or NULL. */
+/* Returns the list to which `id` belongs in `state`: the list of half-open exchanges, the list of
+ * rejected exchanges, or NULL. half_open.c explains the lists. */
 static struct cm_source *half_open_list(struct rnic_cm_id *id, enum rnic_cm_state state)
 {
     if (id->active)
@@ -290,7 +290,8 @@ static struct cm_source *half_open_list(struct rnic_cm_id *id, enum rnic_cm_stat
     }
 }
 
-/* Moves the id to the list that its new state requires: half-open, rejected, or neither. */
+/* Moves the id to the list to which it belongs in its new state: half-open exchanges, rejected
+ * exchanges, or none. */
 static void list_half_open(struct rnic_cm_id *id, enum rnic_cm_state state)
 {
     struct cm_source *to = half_open_list(id, state);

@@ -19,9 +19,9 @@
  * CMA_CM_MRA_SETTING) */
 #define CM_MRA_TIMEOUT 24u
 
-/* List of exchanges, the oldest one first. One list has all half-open exchanges. Each list in
- * by_source has the half-open exchanges whose peer GIDs have the same hash. One list has the
- * rejected exchanges (half_open.c). */
+/* List of exchanges, the oldest one first. There are three kinds. One list has all half-open
+ * exchanges (half_open.c). Each list in by_source has those of them whose peer GIDs have the same
+ * hash. One list has the rejected exchanges. */
 struct cm_source {
     struct rnic_list ids;
     unsigned cnt;
@@ -38,7 +38,8 @@ struct rnic_cm_id {
                                  * &cm->half_open, &cm->rejected, or NULL if none does */
     unsigned queued;            /* number of events in cm->event for this id */
     void *user;
-    bool deleted; /* the program deleted the id; it exists until its exchange has ended */
+    bool deleted; /* the program has deleted the id; the engine frees it after the end of its
+                   * exchange */
     bool active;  /* the id sent the REQ or SIDR_REQ */
     enum rnic_cm_state state;
     uint32_t local, remote;
@@ -86,7 +87,8 @@ struct rnic_cm {
     struct rnic_map by_local;
     struct rnic_list ids;
     struct rnic_list listeners;
-    uint32_t factor; /* random odd factor of the hash in by_remote and by_qpn */
+    uint32_t factor; /* random odd factor with which the hash function of by_remote and by_qpn
+                      * multiplies a number */
     struct rnic_list by_remote[CM_BUCKETS], by_qpn[CM_BUCKETS];
     struct cm_source by_source[CM_BUCKETS]; /* half-open exchanges, in lists selected by a hash of
                                              * the peer's GID */

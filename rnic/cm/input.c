@@ -51,9 +51,9 @@ static bool answers_unknown(const struct rnic_cm *cm, enum rnic_cm_unknown what,
 
 /* ---- finding the id of a message ------------------------------------------------------------- */
 
-/* Returns the id whose communication id is `local`, if the message is from the peer of that id.
- * `remote` must be the communication id of the peer, unless the id does not know it yet. Returns
- * NULL if there is no such id. */
+/* Returns the id with the communication id `local`, if the message is from the peer of that id.
+ * `remote` must be the peer's communication id, unless the id has not received it yet. Returns NULL
+ * if there is no such id. */
 static struct rnic_cm_id *find_id(struct rnic_cm *cm, uint32_t local, uint32_t remote,
                                   const struct rnic_cm_addr *addr)
 {

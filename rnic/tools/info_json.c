@@ -124,7 +124,7 @@ static void put_qps(char *at)
     close_bracket(']');
 }
 
-/* Calls put() with a copy of `text`, because the search for lines changes the text. */
+/* Calls put() with a copy of `text`, because info_next_line() changes the text. */
 static void put_part(const char *text, void (*put)(char *at))
 {
     char *copy = strdup(text);

@@ -184,8 +184,8 @@ static int parse(int argc, char **argv, struct options *options, bool *done)
 
 /* ---- finding our files ----------------------------------------------------------------------- */
 
-/* Writes to `path` the path FOLDER/../`below`, where FOLDER is the folder that contains this
- * program. Returns true, or false if the path is too long. */
+/* Writes to `path` the path FOLDER/../`below`, where FOLDER is the folder of the rnic-run program.
+ * Returns true, or false if the path is too long. */
 static bool beside(char *path, const char *below)
 {
     ssize_t len = readlink("/proc/self/exe", path, PATH_MAX - 1);
@@ -386,8 +386,8 @@ static bool make_scratch(struct run_folder *folder)
     return false;
 }
 
-/* Creates a folder with an empty file for the timelines of the programs. Returns whether that
- * worked. */
+/* Creates a folder with an empty file, to which the programs write the times of their send
+ * requests. Returns whether that worked. */
 static bool make_times(struct run_folder *folder, char *path)
 {
     if (!make_scratch(folder))
@@ -412,8 +412,8 @@ static bool make_drops(struct run_folder *folder, char *path)
     return true;
 }
 
-/* Writes to `text` the comment of the recording about --impair. Returns `text`, or NULL without
- * --impair. */
+/* Writes to `text` the comment that the recording gets if --impair is used. Returns `text`, or NULL
+ * without --impair. */
 static const char *describe_impair(const struct options *options, char *text, size_t size)
 {
     if (!options->impair)

@@ -98,8 +98,8 @@ static void print_part(const struct timeline_record *records, size_t cnt, uint8_
         uint64_t from = at[parts[part].from], to = at[parts[part].to];
         if (records[i].done && records[i].opcode == opcode &&
             records[i].status == RNIC_WC_SUCCESS && from && to)
-            /* 0 if the steps are in the opposite order: a packet may be acknowledged before its
-             * retransmission. */
+            /* 0 if the two steps have the opposite order: a packet may be acknowledged before its
+             * retransmission */
             room[have++] = to > from ? to - from : 0;
     }
     fprintf(out, "  %-28s %9zu", parts[part].name, have);

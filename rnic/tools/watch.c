@@ -26,8 +26,9 @@
 #define GIVE_BACK (1u << 20) /* bytes of a recording that are read before their space is freed */
 /* while more bytes than this are recorded but not yet judged, the programs wait */
 #define BACKLOG (256u << 20)
-/* maximum number of bytes of frames that the merge holds back because the latest mark
- * (pcapng_merge.h) of a stopped process is older than the frames */
+/* Maximum number of bytes of frames that the merge holds back for a process that does not run. Its
+ * latest mark (pcapng_merge.h) is older than these frames, so it may still record earlier frames.
+ */
 #define WAIT_MAX    (BACKLOG / 2)
 #define READ_BYTES  (256u * 1024)
 #define COMMENT_LEN 512u
@@ -38,7 +39,8 @@ struct tail {
     char name[64];
     long pid;
     int fd;
-    int stream; /* number of its stream in the merge; -1: the recording cannot be read */
+    int stream; /* number of the recording in the merge (pcapng_merge_add()); -1: the recording
+                 * cannot be read */
     uint64_t read, given_back;
 };
 
@@ -60,7 +62,7 @@ struct watch {
     atomic_bool over;
 };
 
-/* Returns the present time, ns, in the clock of the recordings' time stamps. */
+/* Returns the present time in the clock from which the recordings have their time stamps, ns. */
 static uint64_t record_time(const struct watch *watch)
 {
     return rnic_clock_ns(CLOCK_MONOTONIC) + watch->folder->tally.tally->utc_offset;
@@ -93,8 +95,8 @@ static void start_validator(struct watch *watch)
         watch->to = ends[1];
 }
 
-/* Stores how many recorded bytes were passed to the validator. The programs read this number and
- * stop waiting. */
+/* Stores in the tally how many recorded bytes were passed to the validator. A program that waits
+ * because of the backlog reads this number and continues. */
 static void note_progress(struct watch *watch)
 {
     atomic_store(&watch->folder->tally.tally->consumed,
@@ -110,8 +112,9 @@ static void write_header(struct watch *watch)
         watch->copy_failed = true;
 }
 
-/* Adds a block to the copy. The first block is a section header. If the copy has a comment,
- * write_header() writes a section header of fixed length instead, and end_copy() overwrites it. */
+/* Adds a block to the copy of the merged recording. If the copy has a comment, write_header()
+ * replaces the first block, a section header, by one of fixed length, and end_copy() overwrites it
+ * with the final comment. */
 static void copy_block(struct watch *watch, const uint8_t *block, size_t len)
 {
     if (!watch->begun && *watch->comment)
@@ -127,7 +130,8 @@ static void set_comment(struct watch *watch, const char *comment)
              comment);
 }
 
-/* Writes the final comment to the copy. If the copy is a pipe, the first comment stays. */
+/* Overwrites the comment of the copy by the final comment. This is impossible if the copy is a
+ * pipe. */
 static void end_copy(struct watch *watch, const char *comment)
 {
     if (comment && *watch->comment && watch->begun && fseek(watch->copy, 0, SEEK_SET) == 0) {

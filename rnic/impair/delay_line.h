@@ -25,11 +25,11 @@
 struct delay_entry {
     struct rnic_heap_node node; /* heap node; the key is the time of arrival */
     uint64_t seq;               /* sequence number of the delay_line_put() call */
-    uint32_t hold;              /* number of frames that must still overtake this frame; 0 if it
-                                 * does not wait */
+    uint32_t hold;              /* number of frames that must still overtake this frame; 0 if the
+                                 * frame was not reordered */
     bool held;                  /* this frame waits for other frames to overtake it */
-    uint32_t lane;              /* lane: number chosen by the caller. A frame is overtaken only by
-                                 * frames with the same number */
+    uint32_t lane;              /* number chosen by the caller, for example of a direction. Only
+                                 * frames with the same number overtake this frame */
 };
 
 struct delay_line {
@@ -39,8 +39,8 @@ struct delay_line {
 };
 
 /* Inserts a frame into the line. If `hold` is 0, the frame arrives at time `due`, ns. Otherwise it
- * arrives after `hold` later frames of its lane have arrived. Returns true, or false if out of
- * memory. */
+ * arrives after `hold` later frames with the same number `lane` have arrived. Returns true, or
+ * false if out of memory. */
 bool delay_line_put(struct delay_line *line, struct delay_entry *entry, uint64_t due, uint32_t hold,
                     uint32_t lane);
 

@@ -144,8 +144,8 @@ static unsigned kind_of(const struct roce_pkt *pkt)
     return roce_opcode_is_request(pkt->op) ? IMPAIR_REQUEST : IMPAIR_RESPONSE;
 }
 
-/* Returns whether the rule selects the frame. If the frame is not a RoCE packet, `pkt` is NULL and
- * `kind` is 0. */
+/* Returns whether the conditions of the rule select the frame. If the frame is not a RoCE packet,
+ * `pkt` is NULL and `kind` is 0. */
 static bool rule_matches(const struct impair_rule *rule, const struct impair_frame *in,
                          const struct roce_pkt *pkt, unsigned kind)
 {
@@ -165,7 +165,8 @@ static bool rule_matches(const struct impair_rule *rule, const struct impair_fra
            contains_word(pkt->op->name, rule->op);
 }
 
-/* Returns whether the packet has the header or the part of the packet that the rule changes. */
+/* Returns whether the packet has the header that the rule sets, or the part in which the rule
+ * inverts a bit. */
 static bool has_part(const struct impair_rule *rule, const struct roce_pkt *pkt)
 {
     if (rule->action == IMPAIR_SET)

@@ -71,7 +71,7 @@ struct item {
     char names[400];      /* buffer for a list of names in `expected` */
 };
 
-/* Sets the expected syntax for the error message. Always returns false. */
+/* Stores `expected`, the expected syntax, for the error message. Always returns false. */
 static bool want(struct item *item, const char *expected)
 {
     item->expected = expected;

@@ -47,8 +47,9 @@ enum impair_kind { IMPAIR_REQUEST = 1, IMPAIR_RESPONSE = 2, IMPAIR_CM = 4, IMPAI
 enum impair_side { IMPAIR_OUT = 1, IMPAIR_IN = 2 };
 
 /* Place where the rules are used: at a live port, in the simulation that replays a capture, or on
- * the frames of a capture. Connection numbers are known only in the simulation. Sending and
- * receiving are distinguished only at a live port. Only frames of a capture have numbers. */
+ * the frames of a capture. A condition on the connection number is possible only in the simulation,
+ * a condition on the direction only at a live port, and a condition on the frame number only for a
+ * capture. */
 enum impair_use { IMPAIR_LIVE, IMPAIR_OFFLINE, IMPAIR_CAPTURE };
 
 struct impair_rule {
@@ -70,7 +71,8 @@ struct impair_rule {
     uint32_t conn;   /* connection number from 1; 0: any */
     uint32_t stream; /* datagram stream number from 1; 0: any */
     unsigned kinds;  /* bits of enum impair_kind */
-    unsigned sides;  /* bits of enum impair_side; 0: only frames that the live port sends */
+    unsigned sides;  /* bits of enum impair_side: directions that the rule selects; 0: only frames
+                      * that the live port sends */
     bool psn;        /* the rule has psn=, so psn_from and psn_to are valid */
     bool relative;   /* psn_from and psn_to count from the first PSN of the connection */
     uint32_t psn_from, psn_to;

@@ -81,8 +81,8 @@ static int read_iface_option(struct pcapng_iface *iface, bool big, uint16_t code
         uint64_t high = pcapng_u32(big, value + (big ? 0 : 4));
 
         iface->offset = (int64_t)(high << 32 | low);
-        /* Limits the offset, so that the sum of offset and time stamp, in seconds, fits into 64
-         * bits. */
+        /* Limit the offset of the interface, so that the sum of offset and time stamp, in seconds,
+         * fits into 64 bits. */
         if (iface->offset > INT64_MAX / 4 || iface->offset < -(INT64_MAX / 4))
             return error_set(error, "an interface has the unsupported time offset %" PRId64 " s",
                              iface->offset);
@@ -402,8 +402,9 @@ size_t pcapng_add_comments(uint8_t *buf, size_t cap, bool big, const uint8_t *bl
     struct block out = begin_block(buf, cap, simple ? PCAPNG_PACKET : pcapng_u32(big, block), big);
 
     if (simple) {
-        for (unsigned i = 0; i < 3; i++) /* interface 0 and time stamp 0 (two words), because a
-                                          * simple packet block contains neither */
+        for (unsigned i = 0; i < 3; i++) /* A simple packet block contains neither interface nor
+                                          * time stamp: write interface 0 and time stamp 0 (two
+                                          * words). */
             add_u32(&out, 0);
         add_u32(&out, packet->cap_len);
         add_u32(&out, packet->wire_len);

@@ -4,7 +4,7 @@
  * sorted by time. rnic-run -w calls it when its programs have ended.
  *
  * Frames of one recording are nearly in order. Frames of different recordings are sorted only by
- * their time stamps. This is correct because a sender stamps a frame before it sends the frame: so
+ * their time stamps. This is correct, because a device stamps a frame before it sends the frame. So
  * no response has an earlier time stamp than its request.
  */
 #ifndef RNIC_PCAPNG_PCAPNG_JOIN_H

@@ -66,7 +66,8 @@ typedef void pcapng_merge_fn(void *user, const uint8_t *block, size_t len);
  */
 void pcapng_merge_take(struct pcapng_merge *merge, uint64_t until, pcapng_merge_fn *fn, void *user);
 
-/* Returns the number of bytes of the frames that were fed but not passed on yet. */
+/* Returns the number of bytes of the frames that pcapng_merge_feed() got and pcapng_merge_take()
+ * has not passed on yet. */
 size_t pcapng_merge_waiting(const struct pcapng_merge *merge);
 
 #endif

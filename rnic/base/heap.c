@@ -37,7 +37,8 @@ static void put_node(struct rnic_heap *heap, size_t slot, struct rnic_heap_node 
     node->slot = slot;
 }
 
-/* Moves the node at `slot` up or down, until no node is earlier than its parent. */
+/* Moves the node at `slot` up or down in the heap, until its parent is not later and its children
+ * are not earlier. */
 static void sift_node(struct rnic_heap *heap, size_t slot)
 {
     struct rnic_heap_node *node = heap->node[slot];

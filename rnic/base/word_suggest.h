@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#define WORD_SUGGEST_MAX 24u /* words of this length or more resemble no word */
+#define WORD_SUGGEST_MAX 24u /* words of this length or more get no suggestion */
 
 /* Compares `word` with `typed`. If their edit distance is below *distance, sets *best to `word` and
  * *distance to the edit distance. */

@@ -342,9 +342,8 @@ int ibv_close_device(struct ibv_context *context)
 /* ---- importing a device ------------------------------------------------------------------------
  */
 
-/* Finds the open context whose cmd_fd has the inode of `fd`. Returns 0 or an errno.
- * Objects belong to one process, so the function does not find a descriptor that another process
- * sent. */
+/* Finds the open context whose cmd_fd has the inode of `fd`. Returns 0 or an errno. Objects belong
+ * to one process, so the function does not find a descriptor that another process sent. */
 static int find_context(int fd, struct ibv_device **device, uint32_t *file)
 {
     struct stat is;

@@ -23,7 +23,7 @@ static const header_field_info *hf_info[HF_CNT];
 static int ett_analysis = -1;
 static int ett_flags = -1;
 
-/* Tree to which items are added, and the tvb to which the items refer. */
+/* Tree to which items are added, and the tvb (buffer) that contains the bytes of the items. */
 struct tree_out {
     proto_tree *tree;
     tvbuff_t *tvb;
@@ -271,8 +271,8 @@ static void add_in_flight(const struct tree_out *out, enum roce_kind kind,
         add_num(out, HF_READ_BYTES, r->read_bytes_in_flight);
 }
 
-/* Adds the payload length: as goodput if the payload was sent for the first time, otherwise as
- * retransmitted bytes. */
+/* Adds the payload length, to one of two fields: goodput if the payload was sent for the first
+ * time, otherwise retransmitted bytes. */
 static void add_volume(const struct tree_out *out, const struct roce_pkt *pkt,
                        const struct roce_flow_result *r)
 {

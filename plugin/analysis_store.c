@@ -17,8 +17,8 @@
 
 /* Index entry of a frame. */
 struct frame_entry {
-    /* 1 + offset of the frame's encoded record, counted over all chunks; 0: the frame was not fed
-     * to rnic/flow. */
+    /* Position of the frame's encoded record: its offset in all chunks together, plus 1. 0: the
+     * frame was not passed to rnic/flow. */
     uint32_t record_pos;
     /* acked_in and msg_last are set for nearly every request. They are therefore here, not in
      * struct frame_extra, which only few frames have. */
@@ -32,14 +32,15 @@ struct frame_extra {
     /* If this frame begins a go-back after a spurious timeout: frame number of the response that
      * shows that the timeout was spurious. */
     uint32_t spurious_in;
-    /* Frame number of the retransmission whose payload reassembly uses in place of the payload of
-     * this frame; 0 if none. */
+    /* If reassembly uses the payload of a retransmission of this frame instead of this frame's own:
+     * frame number of the retransmission. Otherwise 0. */
     uint32_t placed_in;
-    /* read_next and read_page record which data of a READ was received. Only the entry of its first
-     * READ response uses them. read_next: number of bytes received in order from the start. */
+    /* read_next and read_page record which bytes of a READ were received. Only the entry of the
+     * first response to the READ uses these members. read_next: number of bytes received in order
+     * from the start. */
     uint64_t read_next;
-    /* NULL while the READ responses arrive in order. After a response out of order: READ_UNITS /
-     * READ_PAGE pages with one bit for each received unit. A page is NULL until one of its units
+    /* NULL while the READ responses arrive in order. If a response arrives out of order: READ_UNITS
+     * / READ_PAGE pages, with one bit for each received unit. A page is NULL until one of its units
      * arrives. */
     uint8_t **read_page;
     uint32_t cm_stream; /* if the frame is a CM REQ: index of the stream that the REQ and its REP
@@ -103,8 +104,8 @@ static struct frame_entry *add_entry(uint32_t frame)
     return &store.page[page][frame % PAGE_FRAMES];
 }
 
-/* Appends `len` bytes to the chunks. Returns the offset of the first byte, counted over all
- * chunks. */
+/* Appends `len` bytes to the chunks of memory with the encoded records. Returns the offset of the
+ * first byte in all chunks together. */
 static uint32_t append_bytes(const uint8_t *buf, size_t len)
 {
     if (store.chunk_cnt == 0 || store.used + len > CHUNK_SIZE) {
@@ -236,8 +237,8 @@ static void on_conn(void *user _U_, const struct roce_conn_summary *conn)
 /* ---- the first pass ----------------------------------------------------------------------------
  */
 
-/* Stores the time and the path MTU of a REQ until the REP arrives, because the stream of the
- * connection begins with the REP. */
+/* Stores the time and the path MTU of a REQ until the REP arrives. Only then is there a stream
+ * (connection) to which they can be copied. */
 static void store_cm_req(const struct roce_flow_in *in)
 {
     struct roce_cm_msg msg;
@@ -308,13 +309,14 @@ static uint32_t count_msn_step(struct roce_stream_info *stream, const struct roc
     return knew ? step : 0;
 }
 
-/* If the stream of `r` was merged into another stream, sets the stream and the side in `r` to those
- * in the other stream. Returns the QPN of the endpoint that sent the packet of `r`. */
+/* `r` may name a stream (connection) that rnic/flow has joined with another one since. Then sets
+ * the stream and the side in `r` to those after the joining. Returns the QPN of the endpoint that
+ * sent the packet of `r`. */
 static uint32_t resolve_stream(struct roce_flow_result *r)
 {
     uint32_t final = roce_flow_conn_index(store.flow, r->conn_index);
 
-    /* A stream that was merged into another had only one direction, which became side 1 of the
+    /* A stream that was joined to another one had only one direction, which is now side 1 of the
      * other stream. */
     if (final != r->conn_index)
         r->side = 1;
@@ -340,9 +342,9 @@ static bool is_read_unit_marked(const struct frame_extra *extra, uint64_t unit)
     return page && (page[unit % READ_PAGE / 8] >> unit % 8 & 1) != 0;
 }
 
-/* Returns true if the data of this READ response was received before. rnic/flow does not detect all
- * such duplicates. The requester may restart a READ at any PSN, and then some of the new responses
- * repeat data that it already has. */
+/* Returns true if the data of this READ response was received before. The requester may restart a
+ * READ at any PSN, and then some of the new responses repeat data that it already has. rnic/flow
+ * does not detect all of these duplicates. */
 static bool is_response_repeated(const struct roce_flow_in *in, const struct roce_flow_result *r)
 {
     uint64_t at = r->msg_offset, end = at + in->pkt->payload_len;
@@ -380,9 +382,9 @@ static uint32_t classify_payload(const struct roce_flow_in *in, const struct roc
         return all;
     if (in->pkt->op->kind == ROCE_KIND_READ_RESP && r->msg_first_frame)
         return is_response_repeated(in, r) ? all : 0;
-    /* A retransmission whose earlier transmission is unknown. If msg_bytes includes this payload,
-     * rnic/flow has added the packet to its message, so the payload is new. Otherwise it is the
-     * duplicate of a packet that rnic/flow no longer stores. */
+    /* Handles a retransmission whose earlier transmission is unknown. If msg_bytes includes this
+     * payload, rnic/flow has added the packet to its message, so the payload is new. Otherwise the
+     * packet is a duplicate of one that rnic/flow no longer stores. */
     if (r->repeats_frame == 0)
         return r->flags & ROCE_AN_RETRANSMISSION && r->msg_bytes < in->pkt->payload_len ? all : 0;
     if (r->msg_first_frame == 0 || !load_record(r->repeats_frame, &first) ||
@@ -392,10 +394,10 @@ static uint32_t classify_payload(const struct roce_flow_in *in, const struct roc
     return ROCE_NOTE_SKIP_PAYLOAD;
 }
 
-/* The result of a frame contains numbers of earlier frames. Stores the reverse links in these
- * earlier frames: from an acknowledged packet to its ACK, from a packet to its next transmission or
- * copy, and from the first packet of a message to the last. If the acknowledged packet was
- * retransmitted, the link to the ACK is in the frame of the retransmission. */
+/* The result of a frame has the numbers of earlier frames to which it refers. Stores the reverse
+ * links in these earlier frames: from an acknowledged packet to its ACK, from a packet to its next
+ * transmission or copy, and from the first packet of a message to the last. If the acknowledged
+ * packet was retransmitted, the link to the ACK is in the frame of the retransmission. */
 static void add_forward_links(const struct roce_flow_in *in, const struct roce_flow_result *r)
 {
     struct frame_entry *first = r->msg_first_frame ? find_entry(r->msg_first_frame) : NULL;
@@ -502,9 +504,9 @@ static int compare_done(const void *a, const void *b)
                                 : (x->start > y->start) - (x->start < y->start);
 }
 
-/* Sorts the operations by frame at the first call, not as they are reported. rnic/flow reports the
- * operations that are complete at the end of a connection late, and with the earlier frame number
- * of the connection's last frame. */
+/* Sorts the operations by frame at the first call. rnic/flow does not report them in this order: an
+ * operation that is complete only at the end of a connection gets the frame number of the
+ * connection's last frame, which is an earlier frame. */
 const struct roce_flow_done *roce_store_done(uint32_t frame, uint32_t *cnt)
 {
     uint32_t low = 0, high = store.done_cnt;
@@ -525,8 +527,8 @@ const struct roce_flow_done *roce_store_done(uint32_t frame, uint32_t *cnt)
     return *cnt ? &store.done[low] : NULL;
 }
 
-/* Sets the R_Key and the virtual address of a packet without RETH. They are stored only in the
- * record of the packet that has the RETH. */
+/* Sets the R_Key and the virtual address of a packet without RETH. The store has them only in the
+ * record of the message's packet with the RETH. */
 static void restore_region(struct roce_flow_result *r)
 {
     uint32_t named = r->flags & ROCE_AN_RESPONSE ? r->request_frame : r->msg_first_frame;

@@ -55,7 +55,7 @@ struct roce_frame_info {
                            * the same payload */
     uint32_t msg_packets; /* number of packets of the message that ends here; 0 if unknown */
     uint32_t msn_step;    /* increase of the MSN since the previous AETH that the same side sent */
-    bool src_qp_unknown;  /* the source QP was unknown when the frame was first read */
+    bool src_qp_unknown;  /* true: when the frame was first read, its source QP was not known yet */
     bool limited; /* at this frame the analysis reached a limit, so that later results may lack data
                    * (ROCE_NOTE_LIMIT of result_codec.h) */
     /* Numbers of later frames that refer to this frame. */
@@ -95,8 +95,8 @@ struct roce_stream_info {
     uint8_t complete;  /* bits of enum roce_completeness captured so far */
     uint8_t msn_known; /* bit N: msn[N] is valid */
     uint32_t msn[2];   /* latest MSN that each side sent */
-    /* Which of the connections that used this QP pair one after another sent the MSNs in `msn`; 0
-     * is the first (roce_flow_result.qp_use). */
+    /* Number of the connection whose MSNs are in `msn`. The connections that use this QP pair one
+     * after another are numbered from 0 (roce_flow_result.qp_use). */
     uint32_t msn_epoch;
 };
 
@@ -136,8 +136,8 @@ const struct roce_finding *roce_store_feed(const struct roce_flow_in *in);
 bool roce_store_get(uint32_t frame, uint64_t time, const struct roce_pkt *pkt,
                     struct roce_frame_info *out);
 
-/* Returns the data of a stream, or NULL if there is no such stream. If the stream was merged into
- * another one, returns the data of that stream. */
+/* Returns the data of a stream, or NULL if there is no such stream. If rnic/flow has joined the
+ * stream to another one, returns the data of that one. */
 const struct roce_stream_info *roce_store_stream(uint32_t stream);
 
 /* Returns the number of stream indexes in use. */

@@ -9,12 +9,13 @@
 
 #include "analysis_store.h"
 
-/* maximum number of records in the list of followed records that are compared to find the place of
- * an out-of-order packet */
+/* Maximum number of records that are compared with an out-of-order packet to find its place in the
+ * list of followed records. */
 #define REORDER_MAX 4096
 #define IS_RESPONSE 0x80000000u
-/* In follow_record_t.seq, the 7 bits above the PSN are roce_flow_result.qp_use: the number of the
- * connection among those that used the QP pair one after another. */
+/* follow_record_t.seq contains the PSN, and in the 7 bits above it the number of the connection.
+ * The connections that use a QP pair one after another are numbered from 0
+ * (roce_flow_result.qp_use). */
 #define QP_USE_SHIFT 24
 
 /* ---- conversations and endpoints by QP ---------------------------------------------------------
@@ -173,9 +174,9 @@ static bool is_psn_after(uint32_t psn, uint32_t other)
     return ((psn - other) & ROCE_PSN_MASK) - 1 < 0x7FFFFF;
 }
 
-/* Inserts a record into the list of followed records, which begins with the latest. If the packet
- * arrived out of order, inserts it by its PSN among the requests, or among the responses, of the
- * same sender. */
+/* Inserts a record at the front of the list of followed records, which begins with the latest one.
+ * If the packet arrived out of order, inserts its record by PSN instead, among the requests (or
+ * among the responses) of the same sender. */
 static void insert_follow_record(follow_info_t *info, follow_record_t *record)
 {
     GList *after = NULL;
@@ -212,8 +213,8 @@ static tap_packet_status add_follow_payload(void *tapdata, packet_info *pinfo,
 
     if (!tap->frame || tap->frame->skip_payload || pkt->payload_cap_len == 0)
         return TAP_PACKET_DONT_REDRAW;
-    if (info->seq[0] == 0) { /* first record: its sender becomes the client; seq[0] = 1 + side of
-                              * the client */
+    if (info->seq[0] == 0) { /* The sender of the first record becomes the client. seq[0] is 1 plus
+                              * the side of the client. */
         guint32 qpn[2];
 
         get_qpns(tap, qpn);

@@ -10,8 +10,8 @@
 
 /* A message that is being assembled. */
 struct message_object {
-    /* Payload received so far, each packet's payload at its offset in the message; NULL after the
-     * export. */
+    /* Payload received so far. The payload of each packet is at its offset in the message. NULL
+     * after the export. */
     GByteArray *data;
     uint64_t have;  /* number of payload bytes received */
     uint64_t total; /* length of the message, bytes; 0 until its last packet */

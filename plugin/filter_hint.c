@@ -55,9 +55,9 @@ static void warn(const char *name)
         g_strdup_printf("%s matches no RoCE packet while the protocol RoCE is enabled. %s%s.", name,
                         ours ? "Use " : "The fields of RoCE begin with ", ours ? ours : OURS);
 
-    /* Wireshark sometimes dissects while it paints a window. The dialog with the warning must then
-     * wait until the main loop is idle. tshark has no main loop, so the warning is printed at once.
-     */
+    /* Wireshark sometimes dissects a packet while it paints a window. A dialog cannot be opened
+     * then, so the warning waits until the main loop is idle. tshark has no main loop, so the
+     * warning is printed at once. */
     if (g_main_depth() > 0)
         g_idle_add(show, text);
     else
@@ -99,8 +99,8 @@ void roce_filter_hint(const packet_info *pinfo)
     }
     if (protocol->ref_type == HF_REF_TYPE_NONE)
         last = 0;
-    /* Wireshark dissects again from the first frame after a filter has changed: check the filters
-     * again. */
+    /* After a filter has changed, Wireshark dissects all frames again, from the first one. So a
+     * lower frame number than before means that the filters must be checked again. */
     else if (last == 0 || pinfo->num <= last) {
         warn_of_fields(proto, protocol);
         last = pinfo->num;

@@ -298,8 +298,8 @@ static void add_payload(const struct dissection *w, packet_info *pinfo, proto_tr
     int offset = (int)pkt->payload_off + w->base;
     const struct roce_frame_info *frame = w->tracked ? &w->frame : NULL;
 
-    /* roce_cm_add() needs a tvb that starts at the BTH, because it passes the tvb to the built-in
-     * dissector. */
+    /* roce_cm_add() passes this tvb to the built-in dissector, which expects the BTH at its start.
+     */
     if (roce_cm_add(pkt, tvb_new_subset_remaining(w->tvb, pkt->off[ROCE_HDR_BTH] + w->base),
                     (int)pkt->payload_off - (int)pkt->off[ROCE_HDR_BTH], pinfo, sub))
         return;
@@ -315,8 +315,8 @@ static void add_payload(const struct dissection *w, packet_info *pinfo, proto_tr
  * Wireshark often builds a tree only for other protocols. */
 static bool is_tree_wanted(const packet_info *pinfo, proto_tree *tree)
 {
-    /* The tap is looked up at the first packet, because Wireshark registers it after it has called
-     * our handoff routine. */
+    /* This id of the tap is read at the first packet, because Wireshark registers the tap only
+     * after it has called our handoff routine. */
     if (tap_expert == 0)
         tap_expert = find_tap_id("expert");
     return have_tap_listener(tap_expert) ||

@@ -4,9 +4,10 @@
 #include "wire/codes.h"
 
 /*
- * The members of a record. P(member, default): encoded if the value differs from the default.
- * F(member): number of an earlier frame, encoded as the distance to this frame; the default is 0.
- * Members that most frames set are first, so that the presence bits need few bytes.
+ * Table of the members of a record. P(member, default): the member is encoded if its value differs
+ * from the default. F(member): the member is the number of an earlier frame, encoded as the
+ * distance to this frame; its default is 0. The members that most frames set are first, so that the
+ * presence bits need few bytes.
  */
 /* clang-format off */
 #define MEMBERS(P, F)                          \

@@ -56,7 +56,8 @@ static uint64_t ns_of(const nstime_t *t)
     return t->secs < 0 ? 0 : (uint64_t)t->secs * 1000000000u + (uint64_t)t->nsecs;
 }
 
-/* Updates the state of a connection from a CM message, which is not counted as a packet. */
+/* Updates the row of a connection from a CM message. A CM message does not count as a packet of the
+ * connection. */
 static void conn_cm_packet(struct conn_row *conn, const struct roce_pkt *pkt)
 {
     struct roce_cm_msg msg;

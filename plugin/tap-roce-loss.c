@@ -10,7 +10,8 @@
 /* ---- table of retransmissions by cause ---------------------------------------------------------
  */
 
-/* Row of the READ responses that repeat data. This is not a cause of enum roce_cause. */
+/* Row for READ responses that repeat data, in addition to the rows for the causes of enum
+ * roce_cause. */
 #define CAUSE_ASKED_AGAIN ROCE_CAUSE_CNT
 
 struct retx_row {

@@ -76,8 +76,8 @@ static void free_retired_row(void *p)
     free_row(row);
 }
 
-/* Removes all rows of a table. Moves their memory to stat->retired, because open windows may still
- * refer to its items. */
+/* Removes all rows of a table. Keeps their memory in the list stat->retired, because open windows
+ * may still refer to items of the rows. */
 static void retire_rows(struct roce_stat_table *stat)
 {
     GHashTableIter iter;
@@ -158,7 +158,7 @@ void roce_stat_text(struct roce_stat_table *stat, const char *text)
         return;
     if (stat->others && stat->at == 0)
         text = "others";
-    /* In the row "others", text cells are empty, because the row stands for many keys. */
+    /* The row "others" stands for many keys, so its text cells are empty. */
     else if (stat->others && !column->right)
         text = "";
     snprintf(stat->cell, cell_len(column), "%*s", column->right && *text ? column->width : 0, text);

@@ -70,7 +70,7 @@ static dissector_handle_t builtin, data_handle;
 static dissector_table_t by_qp;
 static heur_dissector_list_t payload_list, cm_list;
 static heur_dtbl_entry_t *heuristics[ULP_CNT];
-/* Dissector of each protocol; NULL: this version of Wireshark does not have the protocol. */
+/* Dissector of each protocol; NULL: this version of Wireshark does not support the protocol. */
 static dissector_handle_t handles[ULP_CNT];
 static struct qp_mapping *mappings;
 static guint mapping_cnt;
@@ -231,7 +231,7 @@ static void fill_info(struct infinibandinfo *info, const struct roce_pkt *pkt, p
     info->payload_tree = tree;
     info->opCode = pkt->bth.opcode;
     info->packet_seq_num = pkt->bth.psn;
-    /* info->pad_count stays 0, because the payload that the dissector receives has no pad bytes. */
+    /* The dissector gets the payload without pad bytes, so info->pad_count stays 0. */
     if (roce_pkt_has(pkt, ROCE_HDR_RETH)) {
         info->reth_remote_key = pkt->reth.rkey;
         info->reth_remote_address = pkt->reth.va;

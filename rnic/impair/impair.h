@@ -52,7 +52,7 @@ struct impair_frame {
     uint32_t number;       /* number of the frame in the capture; 0: none */
     uint32_t conn;         /* connection number from 1; 0: no connection */
     uint32_t stream[2];    /* numbers of the datagram streams of the sender [0] and of the receiver
-                            * [1]:    packets of UC or UD from one QP to another; 0: none */
+                            * [1]: packets of UC or UD from one QP to another; 0: none */
     int64_t rel;           /* PSN relative to the first PSN of the connection */
 };
 

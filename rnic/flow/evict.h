@@ -10,9 +10,10 @@
 #include "flow/base/state.h"
 
 /* Frees memory before a packet is judged. Ends the connections with the longest idle time, until
- * the connection limit allows `new_conns` more. If memory is short, frees memory down to
- * roce_mem_low_water(): the connections with the longest idle time lose their request windows, or
- * end if they have none. Connection `keep`, which may be NULL, is not changed. */
+ * the connection limit allows `new_conns` more. If memory is short, also frees memory down to
+ * roce_mem_low_water(): drops the request windows of the connections with the longest idle time,
+ * and ends those of them that have no window. Connection `keep`, which may be NULL, is not
+ * changed. */
 void roce_evict(struct roce_flow *flow, const struct roce_conn *keep, unsigned new_conns);
 
 #endif

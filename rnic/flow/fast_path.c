@@ -52,7 +52,8 @@ static inline bool qp_is_unchanged(const struct roce_ctx *ctx, const struct roce
            /* After an idle time of this length, the full path is necessary: roce_pair_has_ended()
             * looks for a newer connection of the QPN. */
            roce_since(req->last_time, ctx->time) < ROCE_IDLE_REUSE_NS &&
-           /* After a silence, the full path is necessary: roce_request() counts silences. */
+           /* After such a time without packets, the full path is necessary: roce_request() counts
+            * these times as silences. */
            ctx->silent_ns < ROCE_SILENCE_NS;
 }
 

@@ -97,7 +97,8 @@ struct roce_flow_done {
 
 struct roce_flow_in;
 
-/* number of groups into which roce_flow_group() divides the pairs of hosts */
+/* number of groups into which roce_flow_group() divides the pairs of hosts, so that several threads
+ * can share the work */
 #define ROCE_FLOW_GROUPS 2048u
 
 /* Result of roce_flow_look() for one packet: facts that depend on the earlier packets of all hosts.
@@ -145,8 +146,8 @@ struct roce_flow_opts {
     /* Called at the end of a congestion episode: see struct roce_cnp_episode. */
     void (*on_cnp_episode)(void *user, const struct roce_cnp_episode *episode);
     /* Called when an operation completes. The connection's summary counts the same operations as
-     * completed. After roce_flow_split(), several threads may call it at the same time: it is the
-     * only callback before which gate() is not called. */
+     * completed. After roce_flow_split(), several threads may call this callback at the same time,
+     * because gate() is not called before it. */
     void (*on_done)(void *user, const struct roce_flow_done *done);
     /* Called when a connection ends: it was evicted, its QPs were reused, or the capture ended. */
     void (*on_conn)(void *user, const struct roce_conn_summary *conn);
@@ -319,11 +320,11 @@ void roce_flow_finish(struct roce_flow *flow);
  * roce_flow_feed() has returned for this packet.
  */
 
-/* Makes `cnt` parts from `flow`, to which no packet was fed yet. part[0] becomes `flow`. `user[i]`
- * is the first argument of the callbacks and of gate() of part[i]. `part_of[g]` is the index of the
- * part that judges group g (roce_flow_group()); the caller sets it before it feeds a packet of the
- * group. `part` and `part_of` must live until roce_flow_merge(). Returns true, or false if memory
- * is exhausted; `flow` is then unchanged. */
+/* Makes `cnt` struct roce_flow (parts) from `flow`, to which no packet was passed yet. part[0]
+ * becomes `flow`. `user[i]` is the first argument of the callbacks and of gate() of part[i].
+ * `part_of[g]` is the index of the part that judges group g (roce_flow_group()); the caller sets
+ * this index before it feeds a packet of the group. `part` and `part_of` must live until
+ * roce_flow_merge(). Returns true, or false if memory is exhausted; `flow` is then unchanged. */
 bool roce_flow_split(struct roce_flow *flow, struct roce_flow **part, unsigned cnt,
                      void *const *user, const uint8_t *part_of, void (*gate)(void *user));
 
@@ -333,7 +334,8 @@ bool roce_flow_split(struct roce_flow *flow, struct roce_flow **part, unsigned c
 bool roce_flow_look(struct roce_flow *flow, const struct roce_flow_in *in,
                     struct roce_flow_look *look);
 
-/* Returns the group to which the two hosts of a packet belong, a number below ROCE_FLOW_GROUPS. */
+/* Returns a number below ROCE_FLOW_GROUPS for the two hosts of a packet. All packets between two
+ * hosts have the same number, and one part (roce_flow_split()) judges them. */
 uint32_t roce_flow_group(const struct roce_packet_digest *digest);
 
 /* Returns whether the memory or the number of connections of the part may soon reach a limit. The

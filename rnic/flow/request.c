@@ -276,8 +276,8 @@ static bool headers_differ(const struct roce_ctx *ctx, const struct roce_sent_pa
 
 /* Returns whether the requester sends an empty Only packet with the PSN of another request (known
  * deviation D41). Its later requests then have other PSNs than before, so findings about them are
- * doubtful. Ignores the first request after the setup of the QP: it may come from an earlier use of
- * the same QPN. */
+ * doubtful. Ignores the first request after the setup of the QP: its PSN may be that of a request
+ * from an earlier connection of the QPN. */
 static bool is_shift(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                      const struct roce_sent_packet *now)
 {
@@ -487,7 +487,7 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
         now->marks |= roce_opcode_starts(ctx->pkt->op) ? ROCE_MARK_UNTIMED : 0;
     }
     if (roce_diff(now->psn, req->base) >= 0 &&
-        /* If a response already acknowledged these PSNs, they were counted at that response. */
+        /* if a response already acknowledged these PSNs, they were counted when it was captured */
         (!req->una_known || roce_diff(now->psn, req->una) >= 0))
         roce_cold(ctx->flow, ctx->sender)->missing_read_psns += now->psn_cnt - 1;
     if (now->psn_cnt > 1)

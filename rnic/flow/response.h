@@ -18,7 +18,7 @@ void roce_acknowledged(struct roce_ctx *ctx, struct roce_req *req,
 
 /* Counts as completed the requests of ctx->conn that were acknowledged before its two directions
  * were paired. Their latencies are unknown. If `end` is false, counts a request only if it was
- * captured before its response. At the end of the capture (`end` is true), a request may also be
+ * captured before its response. `end` is true at the end of the capture. A request may then also be
  * captured after its response, because the clocks of two mirror ports differ. */
 void roce_acknowledged_before_join(struct roce_ctx *ctx, bool end);
 

@@ -20,8 +20,8 @@ uint32_t roce_flow_group(const struct roce_packet_digest *digest)
     return roce_pair_group(&digest->key);
 }
 
-/* Returns the group of two IPv4 hosts. `addresses` are the 8 bytes of the IP header that contain
- * both addresses. */
+/* Returns the group (roce_flow_group()) of two IPv4 hosts. `addresses` are the 8 bytes of the IP
+ * header that contain both addresses. */
 static uint32_t find_ip4_group(struct roce_group_cache *cache, const uint8_t *addresses)
 {
     uint64_t pair = roce_be_get(addresses, 8);

@@ -25,7 +25,7 @@ void roce_flow_set_look(struct roce_flow *flow, const struct roce_flow_look *las
 
 /* Information about the hosts of a frame, read without parsing the frame. */
 struct roce_frame_hosts {
-    uint32_t group; /* group of the two hosts, as roce_flow_group() returns it */
+    uint32_t group; /* group of the two hosts, the result of roce_flow_group() */
     bool gsi;       /* the destination QP is that of CM messages */
 };
 

@@ -41,12 +41,13 @@ void roce_emit(const struct roce_ctx *ctx, const struct roce_finding *finding);
  * lowers the severity of `finding` to WARN and returns false. */
 bool roce_finding_defer(const struct roce_ctx *ctx, struct roce_finding *finding);
 
-/* Calls the caller's callback: the packet in `ctx` answers or repeats the packet in the earlier
- * `frame`. */
+/* Calls the caller's callback on_link(): the packet in `ctx` answers or repeats the packet in the
+ * earlier `frame`. */
 void roce_report_link(struct roce_ctx *ctx, enum roce_link_kind kind, uint32_t frame);
 
-/* Calls the caller's callback: the packet in `ctx` completed an operation of `requester`. `e` is
- * the last packet of its request; `ns` is its latency, or ROCE_NEVER_NS if unknown. */
+/* Calls the caller's callback on_done(): the packet in `ctx` completed an operation of `requester`.
+ * `e` is the last packet of the request; `ns` is the latency of the operation, or ROCE_NEVER_NS if
+ * unknown. */
 void roce_report_done(const struct roce_ctx *ctx, const struct roce_endpoint *requester,
                       const struct roce_sent_packet *e, uint64_t bytes, uint64_t ns);
 

@@ -32,7 +32,8 @@
 
 /* shortest local ACK timeout that a device is assumed to use, ns */
 #define ROCE_MIN_TIMEOUT_NS UINT64_C(1000000)
-/* shortest time without packets that roce_conn_facts.silence counts, ns */
+/* shortest time without a packet of a connection that counts as a silence
+ * (roce_conn_facts.silence), ns */
 #define ROCE_SILENCE_NS UINT64_C(1000000)
 /* shortest idle time in which two programs can set up their QPs again for another connection, ns */
 #define ROCE_REST_NS UINT64_C(100000)
@@ -156,8 +157,8 @@ struct roce_req {
     bool shifted : 1;   /* in a go-back, the requester sent an empty Only packet with the PSN of
                          * another request (known deviation D41), so it may retransmit the later
                          * requests with other PSNs */
-    bool watched : 1;   /* roce_cold_counters.watches has go-backs of this requester, which may
-                         * prove to be spurious */
+    bool watched : 1;   /* roce_cold_counters.watches has go-backs of this requester whose timeouts
+                         * may prove to be spurious */
     bool moved : 1;     /* after `shifted` was set, the requester retransmitted a packet: later
                          * findings about requests and responses are at most WARN */
     uint8_t rounds : 5; /* number of go-backs after a timeout, from any PSN, since the latest
@@ -199,7 +200,8 @@ struct roce_rsp {
     uint32_t last_icrc;
     uint32_t dup_num, dup_frame, last_frame;
     /* MSN reference: a response had the MSN msn_ref_msn when the requester had sent msn_ref_cum
-     * messages in run msn_ref_run of its window. A run has no PSN gap between its entries. */
+     * messages. It is valid for the window entries with the run_id msn_ref_run, between which no
+     * PSN is missing. */
     uint32_t msn_ref_cum, msn_ref_msn;
     uint32_t nak_psn, nak_frame, rnr_psn, rnr_frame;
     uint32_t rnr_at; /* PSN of the latest RNR NAK */
@@ -253,14 +255,14 @@ struct roce_watch_point {
     uint32_t after;     /* number of transmissions in `requests` since `psn` was retransmitted,
                          * including this retransmission */
     uint32_t responses; /* number of responses with PSN `psn` since the go-back began */
-    uint32_t groups;    /* number of groups of responses. A response begins a new group if at least
-                         * half of the requester's wait has passed since the previous response */
+    uint32_t groups;    /* number of groups of equal responses. A response begins a new group if at
+                         * least half of the requester's wait has passed since the previous response */
     uint64_t sent;      /* time of the latest transmission of `psn` before the go-back, ns */
     uint64_t latest;    /* time of the latest response, ns */
 };
 
-/* maximum number of go-backs watched for each requester: a request is retransmitted at most seven
- * times */
+/* Maximum number of go-backs of one requester whose timeouts may prove to be spurious. A request is
+ * retransmitted at most seven times. */
 #define ROCE_WATCHES 8u
 
 /* A go-back after a timeout. The analysis watches it: it compares later responses with it, to find
@@ -367,9 +369,9 @@ struct roce_cold_counters {
     uint64_t response_gaps, missing_responses, repeated_responses, repeated_response_bytes;
     uint64_t lost_messages;
     uint64_t bad_icrc, malformed;
-    /* First request with a wrong ICRC since the latest correct request: bad_psn is its PSN,
-     * bad_time and bad_first are its time and frame. bad_tries is the number of its transmissions
-     * with a wrong ICRC; bad_last_time and bad_last are time and frame of the last of them. */
+    /* First request with a wrong ICRC since the latest correct request. bad_psn, bad_time and
+     * bad_first: its PSN, time and frame. bad_tries: number of its transmissions with a wrong ICRC.
+     * bad_last_time and bad_last: time and frame of the last of these transmissions. */
     uint64_t bad_time, bad_last_time;
     uint32_t migreq_frame; /* frame of the packet that set roce_endpoint.migreq_0; the next member
                             * is its time */
@@ -406,7 +408,8 @@ struct roce_cold_counters {
      * a receive WQE */
     uint64_t credit_out_time, credit_back_time;
     struct roce_late_acks late_acks;
-    struct roce_watches *watches; /* NULL before the first timeout; valid if roce_req.watched */
+    struct roce_watches *watches; /* go-backs whose timeouts may prove to be spurious; NULL before
+                                   * the first timeout; valid if roce_req.watched */
     uint64_t latest_wait_ns;      /* wait before the latest retransmission by timeout, ns */
     uint8_t longer_waits; /* number of consecutive waits before retransmissions of one PSN, each
                            * longer than the one before */
@@ -521,9 +524,10 @@ struct roce_timewait_qp {
 
 struct roce_cm_exchange;
 
-/* Data about the whole capture, shared by all parts (struct roce_flow) that judge it together: see
- * roce_flow_split(). roce_flow_look() changes `trust` (except its deferred findings), `last_time`
- * and `grain`. All other members may be used only after roce_gate(). */
+/* Data about the whole capture. After roce_flow_split(), several struct roce_flow (called parts)
+ * judge the capture together and share this data. roce_flow_look() changes `trust` (except its
+ * deferred findings), `last_time` and `grain`. All other members may be used only after
+ * roce_gate(). */
 struct roce_common {
     struct roce_mem *mem; /* memory from which the members below are allocated */
     uint32_t *alias; /* alias[i] = conn_index of the connection to which connection i was joined; i
@@ -541,15 +545,15 @@ struct roce_common {
     uint64_t grain; /* resolution of the capture's clock so far, ns; 0 before the first packet */
     struct roce_flow *const *part; /* the parts that judge the capture together; NULL if
                                     * roce_flow_split() was not called */
-    const uint8_t *part_of;        /* part_of[g] = index in `part` of the part that judges group g
-                                    * of hosts */
+    const uint8_t *part_of;        /* part_of[g] = index in `part` of the struct roce_flow that
+                                    * judges group g of hosts (roce_flow_group()) */
     unsigned part_cnt;
 };
 
 struct roce_flow {
     struct roce_flow_opts opts;
-    /* Secret of the hash table. All threads that parse read it, so it must not share a cache line
-     * with members that change with each packet */
+    /* Secret of the hash table. All threads that parse packets read the secret. So it must not
+     * share a cache line with members that change with each packet */
     struct roce_hash_secret secret;
     struct roce_common *common, own; /* `common` points to `own`; in each part of
                                       * roce_flow_split(), to `own` of part 0 */

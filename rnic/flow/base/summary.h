@@ -60,8 +60,8 @@ enum roce_end {
     ROCE_END_RETRY_EXHAUSTED, /* no response followed the last retransmissions, and the requester
                                * stopped */
     ROCE_END_UNANSWERED,      /* the requester retransmitted and got no response, and the capture
-                               * does not show that it stopped: it ends too early, or has no
-                               * response at all and may be one-sided */
+                               * does not show that it stopped. Either the capture ends too early,
+                               * or it has no response at all and may be one-sided */
     ROCE_END_RNR_WAITING, /* the requester retransmitted after RNR NAKs, and the capture does not
                            * show that it stopped */
     ROCE_END_GONE, /* a program was killed or crashed, and the device of its peer sent the DREQ
@@ -112,10 +112,11 @@ struct roce_oper_summary {
 struct roce_retx_summary {
     uint64_t go_backs;
     uint64_t packets, bytes;
-    uint64_t stalled_ns; /* times from the previous transmission of a PSN to its retransmission,
-                          * summed over all go-backs, ns */
-    uint64_t waited_ns;  /* sum of the times before go-backs in which the requester sent nothing,
-                          * ns. If no NAK caused the go-back, the requester also received nothing */
+    uint64_t stalled_ns; /* sum over all go-backs of the time from the previous transmission of a
+                          * PSN to its retransmission, ns */
+    uint64_t waited_ns;  /* sum over all go-backs of the time before, in which the requester sent
+                          * nothing, ns. If no NAK caused the go-back, the requester also received
+                          * nothing in that time */
 };
 
 /* Go-backs into the middle of a READ: the requester accepted all responses before some PSN, and
@@ -131,8 +132,9 @@ struct roce_read_restarts {
     uint32_t frame;    /* frame of this go-back; 0: none */
 };
 
-/* Timeouts of a requester, by what the capture shows about the loss before them. A timeout counts
- * at most once, and not if it is counted in roce_read_restarts or `unheeded_naks`. */
+/* Timeouts of a requester, divided by what the capture shows about the loss before the timeout. A
+ * timeout counts in at most one member. A timeout that is counted in roce_read_restarts or
+ * `unheeded_naks` does not count here. */
 struct roce_timeout_losses {
     uint64_t acked;       /* number of timeouts whose PSN a captured response had acknowledged */
     uint64_t missing;     /* number of timeouts whose PSN was captured only as a retransmission,
@@ -235,9 +237,9 @@ struct roce_endpoint_summary {
     uint64_t responses, acks; /* responses and ACKs that the endpoint sent */
     uint64_t missing_psns;    /* number of PSNs of requests that are missing in the capture: lost
                                * before the capture point, or not captured */
-    uint64_t missing_packets; /* number of packets in missing_psns: a READ request has several PSNs,
-                               * but counts once if its retransmission or its responses were
-                               * captured */
+    uint64_t missing_packets; /* number of packets in missing_psns. A READ request has several PSNs,
+                               * but counts as one packet if its retransmission or its responses
+                               * were captured */
     uint64_t missing_repeats; /* number of unacknowledged packets whose retransmission is missing in
                                * a captured go-back: it was lost before the capture point, or not
                                * captured. 0 if requests are out of order, because a missing

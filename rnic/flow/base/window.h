@@ -242,9 +242,9 @@ bool roce_window_room(struct roce_window *w, uint32_t max, struct roce_mem *mem)
 void roce_window_drop(struct roce_window *w);
 
 /* Inserts a zeroed entry at index *at (0..cnt) and returns it. The window grows up to `max`
- * entries. If it stays full, its oldest entry is dropped: this adds 1 to *overflow if that entry
- * was not acknowledged, and subtracts 1 from *at. Returns NULL if the window stays full and *at is
- * 0, or if there is no memory for the first entry. */
+ * entries. If the window stays full, the function drops the oldest entry and subtracts 1 from *at.
+ * It adds 1 to *overflow if the dropped entry was not acknowledged. Returns NULL if the window
+ * stays full and *at is 0, or if there is no memory for the first entry. */
 struct roce_sent_packet *roce_window_insert(struct roce_window *w, uint32_t *at, uint32_t max,
                                             struct roce_mem *mem, uint64_t *overflow);
 

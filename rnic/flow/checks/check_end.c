@@ -92,10 +92,10 @@ static bool is_rnr_exhausted(const struct roce_ctx *ctx, const struct roce_rsp *
 #define SILENCE_CNT 3u
 
 /* Returns whether the requester gave up after `retries` retransmissions of one request. `since` is
- * the time of the latest packet for that request, `wait` its longest wait before a retransmission,
- * 0 if unknown. The capture shows that the requester stopped only if it contains later packets,
- * after the time that the requester would have waited. If the retry count is known, it must also be
- * used up (R154). */
+ * the time of the latest packet for that request. `wait` is its longest wait before a
+ * retransmission, 0 if unknown. The capture must contain packets from the time after the next
+ * expected retransmission. If the retry count is known, the requester must also have used up all
+ * retries (R154). */
 static bool is_retry_exhausted(const struct roce_ctx *ctx, unsigned retries, uint64_t since,
                                uint64_t wait)
 {

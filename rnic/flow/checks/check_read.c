@@ -45,10 +45,11 @@ static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
 
     want |= base;
     if (op->value == want) { /* the opcode fits the READ as first requested */
-        /* If the READ was restarted at this PSN, its first response should have the opcode First or
-         * Only. Another opcode is a violation, unless the packet is a late response to the first
-         * READ request. A late response is impossible if that request was completely answered
-         * (`ended`). It is improbable if a timeout caused the restart (`silent`). */
+        /* If the requester restarted the READ at this PSN, the first response should have the
+         * opcode First or Only. Another opcode is a violation, unless the packet is a late response
+         * to the first READ request. A late response is impossible if the responder completely
+         * answered that request (`ended`). It is improbable if a timeout caused the restart
+         * (`silent`). */
         bool silent =
             (req->retx.cause == ROCE_CAUSE_TIMEOUT || req->retx.cause == ROCE_CAUSE_SPURIOUS) &&
             e->last_frame >= req->retx.frame;
@@ -75,8 +76,9 @@ static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
                                                             : NULL);
 }
 
-/* Records that the current READ response came after the response to a later request. This is no
- * violation if the requester accepts such responses, which roce_check_reads_end() decides. */
+/* Records that the current READ response came after the response to a later request.
+ * roce_check_reads_end() decides whether this is a violation: it is none if the requester accepts
+ * responses in this order. */
 static void note_late_read(struct roce_ctx *ctx, const struct roce_req *req)
 {
     struct roce_late_read *late = &roce_cold(ctx->flow, ctx->sender)->late_read;

@@ -10,8 +10,8 @@
 void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roce_sent_packet *e,
                           const struct roce_read_step *step);
 
-/* Reports that ctx->sender sent a READ response after the response to a later request, unless its
- * requester accepted such responses without a retransmission. */
+/* Reports that ctx->sender sent a READ response after the response to a later request. Reports
+ * nothing if the requester accepts responses in this order without a retransmission. */
 void roce_check_reads_end(struct roce_ctx *ctx);
 
 /* Checks the current Atomic ACK against its request `e`. */

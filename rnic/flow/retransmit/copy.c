@@ -42,9 +42,9 @@ static bool is_alike(const struct roce_ctx *ctx, uint64_t ns, uint64_t usual)
     return apart <= usual / 8 + ctx->flow->grain;
 }
 
-/* Returns the usual time from a packet to its copy, ns: nearly all copies of the sender's requests,
- * or else of its peer's requests, came after about this time. Then the packets pass two capture
- * points one after the other. Returns 0 if the copies came after different times. */
+/* Returns the usual time from a packet to its copy (second capture), ns. Nearly all copies of the
+ * sender's requests, or else of its peer's requests, must have about this time, because the packets
+ * pass two capture points one after the other. Returns 0 if the times differ. */
 static uint64_t usual_copy_ns(const struct roce_ctx *ctx)
 {
     const struct roce_endpoint *sides[2] = {ctx->sender, roce_peer(ctx->sender)};
@@ -114,9 +114,9 @@ static bool is_in_go_back(const struct roce_ctx *ctx, const struct roce_sent_pac
            (retx->active && roce_diff(ctx->pkt->bth.psn, retx->next) >= 0);
 }
 
-/* Returns whether the current request is a copy of the transmission `was`: both have the same ICRC
- * and the same IPv4 identification. If the sender does not change the identification, the copy must
- * come about `usual` ns later instead. */
+/* Returns whether the current request is a copy (second capture) of the transmission `was`: both
+ * have the same ICRC and the same IPv4 identification. If the sender uses one identification for
+ * all packets, the copy must come about `usual` ns later instead. */
 static bool is_copy_of(const struct roce_ctx *ctx, const struct roce_recent_packet *was,
                        uint64_t usual)
 {

@@ -27,8 +27,8 @@ bool roce_late_ack_covers(const struct roce_ctx *ctx, const struct roce_sent_pac
 void roce_late_ack_watch(struct roce_ctx *ctx, const struct roce_sent_packet *e, uint32_t psn,
                          uint64_t stalled, uint64_t waited);
 
-/* Called for a new request while the latest go-back is watched. Counts this go-back as spurious if
- * the ACK was late. */
+/* Called for a new request after a go-back that roce_late_ack_watch() recorded. Counts this go-back
+ * as spurious if the ACK was late. */
 void roce_late_ack_request(struct roce_ctx *ctx);
 
 #endif

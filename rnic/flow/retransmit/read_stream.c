@@ -107,9 +107,9 @@ static uint32_t count_read_psns(struct roce_req *req, uint32_t from, uint32_t to
     return cnt;
 }
 
-/* Records that the PSNs from `from` to `to` - 1 are missing. PSNs after the highest captured one
- * become a separate gap, because they were never captured. `passed` is stored in the member of this
- * name of struct roce_read_gap. */
+/* Records that the READ responses with PSNs from `from` to `to` - 1 are missing. The PSNs after the
+ * highest captured one become a separate gap, because no transmission of them was captured.
+ * `passed` is stored in the member of this name of struct roce_read_gap. */
 static void add_missing(struct roce_ctx *ctx, uint32_t from, uint32_t to, bool passed)
 {
     struct roce_cold_counters *cold = roce_cold(ctx->flow, ctx->sender);

@@ -31,9 +31,9 @@
  * NAK. */
 #define SLOW_REACTION 4u
 
-/* Returns how long ago the previous packet of the requester or of its responder was captured, ns:
- * the silence. `e` is the request that the current packet retransmits, or NULL; the silence begins
- * no earlier than the latest transmission of `e`. */
+/* Returns the silence before the current packet, ns: the time since the previous packet of the
+ * requester or of its responder. `e` is the request that the current packet retransmits, or NULL.
+ * The silence begins no earlier than the latest transmission of `e`. */
 static uint64_t silence(const struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
     const struct roce_req *req = &ctx->sender->req;
@@ -45,8 +45,9 @@ static uint64_t silence(const struct roce_ctx *ctx, const struct roce_sent_packe
     return ctx->conn->paired && rsp->started && unanswered < idle ? unanswered : idle;
 }
 
-/* Returns the shortest silence that shows a timeout, ns: three quarters of the agreed timeout. If
- * the agreed timeout is unknown, uses the shortest timeout measured so far instead. */
+/* Returns the shortest time without packets (silence) that shows a timeout, ns: three quarters of
+ * the agreed timeout. If the agreed timeout is unknown, uses the shortest timeout measured so far
+ * instead. */
 static uint64_t shown_timeout(const struct roce_ctx *ctx)
 {
     uint64_t timeout = roce_timeout_of(ctx->sender);
@@ -71,8 +72,9 @@ static void count_reaction(struct roce_cold_counters *sum, uint64_t ns)
 }
 
 /* Returns the time within which the requester obeyed three quarters of the sequence NAKs so far,
- * ns; 0 if it obeyed none. Sets *cnt to the number of sequence NAKs that it obeyed. The longest
- * times may be those of timeouts whose cause was not recognised. */
+ * ns; 0 if it obeyed none. The longest times are not considered, because they may be those of
+ * timeouts whose cause was not recognised. Sets *cnt to the number of sequence NAKs that the
+ * requester obeyed. */
 static uint64_t usual_reaction(const struct roce_ctx *ctx, uint32_t *cnt)
 {
     const struct roce_cold_counters *sum = roce_cold_of(ctx->sender);
@@ -89,10 +91,10 @@ static uint64_t usual_reaction(const struct roce_ctx *ctx, uint32_t *cnt)
     return ns < sum->nak_reaction_max_ns ? ns : sum->nak_reaction_max_ns;
 }
 
-/* Returns whether a silence of `idle` ns is so long that no captured packet can have caused the
- * current retransmission, but only the requester's timer. The silence must be far longer than the
- * usual reaction to a NAK, and far longer than the time that `permille` of 1000 round trips do not
- * exceed. Returns false if no round-trip time was measured. */
+/* Returns whether only the requester's timer can have caused the current retransmission, because no
+ * packet was captured for `idle` ns before. This time must be far longer than the usual reaction to
+ * a NAK, and far longer than the time that `permille` of 1000 round trips do not exceed. Returns
+ * false if no round-trip time was measured. */
 static bool is_far_above_rtt(const struct roce_ctx *ctx, uint64_t idle, unsigned permille)
 {
     struct roce_hist room;
@@ -148,15 +150,15 @@ static bool is_timer_sure(const struct roce_ctx *ctx, uint64_t idle, bool far)
 
 /* Returns whether the requester did not receive the captured sequence NAK: otherwise it would have
  * gone back to `psn` long ago. A busy software requester may retransmit some milliseconds after a
- * NAK. So a shorter wait shows this only if the requester usually retransmits sooner, or if it sent
- * new requests after this NAK. */
+ * NAK. So a shorter wait is sufficient only if the requester usually retransmits sooner, or if it
+ * sent new requests after this NAK. */
 static bool is_nak_unheeded(const struct roce_ctx *ctx, uint32_t psn, uint64_t idle)
 {
     const struct roce_cold_counters *sum = roce_cold_of(ctx->sender);
     bool far = is_far_above_rtt(ctx, idle, 500);
     bool agreed = roce_timeout_of(ctx->sender) != ROCE_NEVER_NS;
-    /* Without an agreed timeout, the timeout is a guess. A silence then shows a timeout only if it
-     * is as long as a usual timeout, or far above the RTT of a sender that reacts to NAKs. */
+    /* If no timeout was agreed, a time without packets (silence) shows a timeout only in two cases.
+     * It is as long as a usual timeout, or far above the RTT of a sender that reacts to NAKs. */
     bool sure = agreed || idle >= USUAL_TIMEOUT_NS || (far && sum->nak_reaction_max_ns);
     bool expired = sure && idle >= shown_timeout(ctx);
     bool too_slow = far && idle >= (sum->adaptive ? ROCE_MIN_TIMEOUT_NS : USUAL_TIMEOUT_NS);
@@ -488,9 +490,9 @@ static bool is_unfinished(const struct roce_ctx *ctx)
     return newest && !(newest->flags & ROCE_SENT_ENDS);
 }
 
-/* Counts a timeout in `sum`, in the counter of the loss that preceded the timeout, as far as the
- * capture shows it. `relost` is the result of is_relost(). Returns whether it counted the timeout
- * in timeout_losses.unanswered. */
+/* Counts a timeout in the member of `sum` for the loss that preceded the timeout, as far as the
+ * capture shows it. `relost` is the result of is_relost(). Returns true if the member is
+ * timeout_losses.unanswered. */
 static bool count_timeout_loss(const struct roce_ctx *ctx, struct roce_cold_counters *sum,
                                const struct roce_sent_packet *e, uint32_t psn, bool relost)
 {
@@ -682,7 +684,8 @@ enum place {
     LATE,      /* the latest go-back has already skipped the packet, which was overtaken */
 };
 
-/* Returns the place of the current packet, which retransmits PSN `psn`. `e` is its window entry, or
+/* Returns whether the current packet, which retransmits PSN `psn`, begins or continues a go-back,
+ * or belongs to one that has skipped the PSN (enum place). `e` is the window entry of the PSN, or
  * NULL. */
 static enum place place_of(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                            uint32_t psn)

@@ -21,8 +21,8 @@
  * DELAY_MIN_NS, ns, after the latest request. */
 #define DELAY_RTTS   16u
 #define DELAY_MIN_NS UINT64_C(100000)
-/* A go-back is watched for at most this number of packets, because later the PSNs may have
- * wrapped. */
+/* The analysis compares a go-back with later responses for at most this number of packets, because
+ * later the PSNs may have wrapped. */
 #define PACKETS_MAX 65536u
 
 static uint32_t packets_of(const struct roce_endpoint *side)
@@ -79,8 +79,9 @@ void roce_spurious_watch(struct roce_ctx *ctx, const struct roce_sent_packet *e,
     bool own = e && roce_opcode_is_answered(roce_opcode(e->op));
     struct roce_timeout_watch *watch;
 
-    /* Do not watch the go-back if a NAK or another response to the request was captured before it:
-     * the requester did not receive this response, or ignored it. */
+    /* If a NAK or another response to the request was captured before the go-back, the requester
+     * did not receive this response, or ignored it. The timeout is then not spurious, so do not
+     * watch the go-back. */
     if (!e || rsp->nak || rsp->rnr || rsp->fatal ||
         (req->una_known && roce_diff(req->una, psn) > 0) ||
         (own && ((e->flags & ROCE_SENT_IMPLIED) || (e->marks & ROCE_MARK_RESP_GAP) ||
@@ -290,7 +291,7 @@ static void count_spurious(struct roce_ctx *ctx, struct roce_endpoint *requester
         requester->req.retx.cause = ROCE_CAUSE_SPURIOUS;
 }
 
-/* Returns whether a later request has used the PSN `psn` of a watched go-back again. `e` is the
+/* Returns whether a later request has used the PSN `psn` of a recorded go-back again. `e` is the
  * window entry of the PSN, or NULL. */
 static bool is_outdated(const struct roce_endpoint *requester,
                         const struct roce_timeout_watch *watch, uint32_t psn,

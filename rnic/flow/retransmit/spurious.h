@@ -47,8 +47,9 @@ void roce_spurious_watch(struct roce_ctx *ctx, const struct roce_sent_packet *e,
  * answer. `counted`: the go-back in progress counts this request. */
 void roce_spurious_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool counted);
 
-/* Compares the current response with the watched go-backs of requester `req`. Reports each go-back
- * that the response shows to be spurious, and counts it as such. */
+/* Compares the current response with the recorded go-backs of requester `req`
+ * (roce_spurious_watch()). Reports each go-back that the response shows to be spurious, and counts
+ * it as spurious. */
 void roce_spurious_response(struct roce_ctx *ctx, struct roce_req *req);
 
 /* Subtracts `part` from the counters of retransmissions after timeouts, and adds it to the counters

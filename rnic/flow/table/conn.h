@@ -16,7 +16,7 @@ struct roce_endpoint *roce_conn_find(struct roce_flow *flow, const struct roce_k
 void roce_conn_expect(const struct roce_flow *flow, const struct roce_packet_digest *digest);
 
 /* Adds a connection whose side 0 sends packets with this key, and returns side 0. Returns NULL if
- * out of memory or at the connection limit. The caller must run roce_evict() before it judges the
+ * out of memory or at the connection limit. The caller must call roce_evict() before it judges the
  * packet. */
 struct roce_endpoint *roce_conn_new(struct roce_flow *flow, const struct roce_ctx *ctx,
                                     const struct roce_key *key);
@@ -29,8 +29,8 @@ bool roce_conn_number(struct roce_flow *flow);
  * sends. */
 void roce_conn_key(struct roce_flow *flow, struct roce_endpoint *side);
 
-/* Inserts an endpoint into the hash table of `flow`. Until now it was in the hash table of another
- * part (roce_flow_merge()). */
+/* Inserts an endpoint into the hash table of `flow`. Before, the endpoint was in the hash table of
+ * another struct roce_flow that judged a part of the capture (roce_flow_merge()). */
 void roce_conn_rekey(struct roce_flow *flow, struct roce_endpoint *side);
 
 /* Moves side 0 of `from` to side 1 of `to`, and frees `from`. */

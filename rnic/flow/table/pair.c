@@ -201,8 +201,8 @@ static void join_pair(struct roce_ctx *ctx, struct roce_endpoint *cand, enum roc
     roce_conn_note_use(ctx->flow, ctx->conn);
 }
 
-/* Number of directions that may be the opposite one of a direction, for one kind of evidence, and
- * the latest of them. */
+/* The directions that may be the opposite of a given direction, by one kind of evidence: their
+ * number, and the latest one found. */
 struct candidates {
     unsigned cnt;
     struct roce_endpoint *side;
@@ -264,8 +264,8 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
     }
     if (fit.cnt == 0 && may_answer(side, ctx->pkt) &&
         memcmp(side->key.src, roce_peer(side)->key.src, 16) == 0) {
-        /* no other QP sent the request, and both hosts are the same: the QP is connected to itself
-         */
+        /* No other QP sent the request, and source and destination are the same host: the QP is
+         * connected to itself. */
         side->conn->self = side->conn->paired = side->conn->facts.paired = true;
         side->conn->facts.pairing = ROCE_PAIRED_SELF;
         side->qpn = roce_peer(side)->qpn = side->conn->side[1].qpn;
@@ -310,10 +310,9 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
                                                        * the directions are paired */
 }
 
-/* Returns whether a packet belongs to another connection than ctx->conn. The signs are that the
- * source port of the packet is not the one that proved the pairing, and that its PSN does not
- * continue the connection. If a device only uses several paths, its port changes, but the PSN
- * continues. */
+/* Returns whether the current packet belongs to another connection than ctx->conn. There are two
+ * signs: its source port is not the one that proved the pairing, and its PSN does not continue the
+ * connection. If a device only uses several paths, the port changes, but the PSN continues. */
 static bool is_foreign(struct roce_ctx *ctx, uint16_t sport)
 {
     const struct roce_req *req = &ctx->sender->req;

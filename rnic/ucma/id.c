@@ -12,9 +12,9 @@
 #define EPHEMERAL_CNT   28232u
 #define CLAIM_TRIES     64 /* number of random ports that are tried */
 
-/* Maximum number of port names that the ids of this process claim. Each name needs a descriptor,
- * and descriptors are limited (getrlimit(2)). If the maximum is reached, an id gets a random port
- * without a claim. */
+/* Maximum number of registry names of CM ports that the ids of this process claim. Each name needs
+ * a descriptor, and descriptors are limited (getrlimit(2)). If the maximum is reached, an id gets a
+ * random port without claiming its name. */
 #define CLAIMS_MOST 256u
 
 /* Handles have 16 bits, because librdmacm has a table of ids by handle (indexer.h). */

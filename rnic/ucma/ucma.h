@@ -110,7 +110,7 @@ enum uc_state { UC_IDLE, UC_BOUND, UC_ADDR, UC_ROUTE, UC_LISTEN, UC_CONNECT, UC_
 struct uc_claim {
     struct uc_claim *next;
     struct uc_port *port;
-    bool any; /* the claim is for all addresses of the device */
+    bool any; /* the claim is for the CM port at all addresses of the device */
     int handle;
 };
 

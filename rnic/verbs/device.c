@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Device list: one device for each suitable interface, and queries that need no open device. These
- * functions open no capture, because a libpcap with an RDMA sniffer calls ibv_get_device_list()
- * itself.
+ * functions open no libpcap handle, because a libpcap with an RDMA sniffer calls
+ * ibv_get_device_list() itself.
  *
  * A listed device keeps its address until the process ends: librdmacm compares pointers of several
  * lists, and programs use entries after they freed the list.

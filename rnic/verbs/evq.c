@@ -8,7 +8,7 @@
 #include "port/sys/event_fd.h"
 
 static pthread_mutex_t all_lock = PTHREAD_MUTEX_INITIALIZER;
-/* Lock of all waiters; no other lock is taken while it is held. */
+/* Lock of all lists of waiting threads. A thread that has this lock takes no other one. */
 static pthread_mutex_t waiters_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct evq all = {.fd = -1, .prev = &all, .next = &all};
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include "port/frameio/port_pcap.h"
 
-/* Maximum number of multicast groups whose MAC addresses the filter checks. With more groups, the
- * frames of all groups pass. */
+/* Maximum number of multicast groups whose MAC addresses the filter compares. If the process has
+ * joined more groups, the filter passes the frames of all multicast groups. */
 #define GROUPS_MAX 32u
 
 /* Filter expressions of each encapsulation: one to recognize it, one for the 32 bits of the BTH

@@ -22,8 +22,8 @@
 
 #define BUFFER (1024u * 1024) /* size of the write buffer, bytes */
 
-/* Intervals, ns. ALIVE_NS: between two checks whether rnic-run still exists; ROOM_NS: between two
- * checks whether rnic-run has read enough of the recording. */
+/* Intervals, ns. ALIVE_NS: time between two checks whether rnic-run still exists. ROOM_NS: time
+ * between two checks whether rnic-run has read enough of the recording. */
 #define ALIVE_NS UINT64_C(100000000)
 #define ROOM_NS  UINT64_C(1000000)
 

@@ -301,8 +301,8 @@ static int new_device(struct rnic_live *live, const struct rnic_live_attr *attr,
     device.no_icrc = !needs_icrc(attr);
     device.there = attr->there;
     device.limits.max_mcast_grp = RNIC_LIVE_GROUPS;
-    /* The packet filter must pass QPNs that the device chooses itself, so they are in the first
-     * block. */
+    /* The device chooses QPNs itself only from the first block, because the packet filter passes
+     * the frames for the QPNs of the block. */
     device.qpn_first = live->qpns.block[0].number * RNIC_BLOCK_QPNS;
     device.qpn_last = device.qpn_first + RNIC_BLOCK_QPNS - 1;
     device.gid_cnt = cnt < RNIC_GID_MAX ? cnt : RNIC_GID_MAX;

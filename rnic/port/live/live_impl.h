@@ -153,7 +153,8 @@ struct rnic_live {
     struct rnic_qpn_alloc qpns;
     int watch_fd;  /* netlink socket: signals changes of interfaces */
     int answer_fd; /* listening socket for processes that request a description */
-    int gsi_fd;    /* claim on the name "gsi" (QP 1); -1: another process has it */
+    int gsi_fd;    /* socket that claims the registry name "gsi" (QP 1); -1: another process has
+                    * claimed the name */
     struct live_name believed[LIVE_NAMES];
     unsigned believed_next;
     int wake_fd; /* event fd: wakes the poll thread */

@@ -82,8 +82,9 @@ static struct live_group *find_group(struct rnic_live *live, const uint8_t gid[1
     return unused;
 }
 
-/* Joins the group in the kernel. Joining may fail, for example if the interface has no address of
- * the group's IP version. Frames of the group that arrive anyway are received. */
+/* Makes the kernel join the multicast group. This may fail, for example if the interface has no
+ * address of the group's IP version. The port nevertheless receives frames of the group that
+ * arrive. */
 static void group_join(struct rnic_live *live, struct live_group *group)
 {
     if (live->wire_port && live->attr.wire == RNIC_WIRE_PCAP)

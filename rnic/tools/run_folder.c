@@ -72,8 +72,9 @@ void run_folder_remove(struct run_folder *folder)
     *folder->path = 0;
 }
 
-/* Returns whether an open folder remained after an rnic-run of this user: the folder is old enough,
- * and its lock is free because that rnic-run has ended. */
+/* Returns whether the folder with the descriptor `folder` is left over from an rnic-run of this
+ * user that has ended. Such a folder has reached LEFT_AGE, and no process has locked its tally
+ * file. */
 static bool was_left(int folder)
 {
     struct stat st;
@@ -91,7 +92,8 @@ static bool was_left(int folder)
     return left;
 }
 
-/* Deletes the folders in `parent` that remained after killed runs of this user. */
+/* Deletes the folders in `parent` that are left over because an rnic-run of this user was killed.
+ */
 static void sweep_folder(const char *parent)
 {
     DIR *dir = opendir(parent);

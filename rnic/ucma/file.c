@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Files: open rdma_cm channels and their queued events. */
+/* Files: the rdma_cm channels that the program has open, and the events queued for the program in
+ * each channel. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

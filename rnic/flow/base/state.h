@@ -456,8 +456,8 @@ struct roce_endpoint {
                           * if `keyed` is false */
     uint32_t qpn;        /* QPN of this endpoint; ROCE_QPN_UNKNOWN if unknown */
     struct roce_conn *conn;
-    struct roce_endpoint *pair_next,
-        *pair_prev; /* links of the list of unpaired directions: pair_index.h */
+    struct roce_endpoint *pair_next, *pair_prev; /* links in the list of directions whose opposite
+                                                  * direction is not known (pair_index.h) */
     uint32_t pair_key;
     bool pair_indexed;
     uint8_t pair_hits;     /* number of responses of this endpoint that only one captured requester,
@@ -504,7 +504,8 @@ struct roce_conn {
                            * captured before the pairing */
     bool mtu_seen;        /* a First or Middle packet showed the path MTU */
     uint32_t net;         /* network: encapsulation, VLANs and overlay */
-    struct roce_conn *older, *newer;       /* list of connections in the order of last use */
+    struct roce_conn *older, *newer;       /* list of connections, sorted by the time of the latest
+                                            * packet */
     struct roce_conn *next_all, *prev_all; /* list of connections in the order of conn_index */
     struct roce_endpoint side[2];
     struct roce_conn_facts facts;

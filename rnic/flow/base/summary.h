@@ -360,7 +360,9 @@ struct roce_conn_facts {
         uint32_t shortest_us, longest_us; /* at most UINT32_MAX; 0: none */
     } silence;
     uint64_t findings[ROCE_SEV_CNT];
-    uint32_t known_errors, known_warnings; /* findings that are known deviations of the profile */
+    uint32_t known_errors, known_warnings; /* numbers of ERROR and of WARN findings that are known
+                                            * deviations of the implementation
+                                            * (roce_flow_opts.profile) */
 
     /* Parameters from captured CM messages. active_side is an index into the sides. */
     struct {

@@ -55,8 +55,8 @@ void roce_req_reset(struct roce_req *req);
 /* Forgets the path MTU learned from packets. A path MTU from CM messages is kept. */
 void roce_conn_forget_mtu(struct roce_conn *conn);
 
-/* Records the network properties of the first packet of a connection, and sets the number of uses
- * of its QP pair to 1. */
+/* Records the network properties of the first packet of a connection. Sets qp_uses to 1: the QP
+ * pair was set up once so far. */
 static inline void roce_conn_note_network(struct roce_conn_facts *facts, const struct roce_pkt *pkt)
 {
     facts->encap = pkt->encap;

@@ -34,13 +34,14 @@
 bool roce_reuse_suspect(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_reuse_kind kind,
                         uint32_t psn);
 
-/* Opens a reuse candidate if the UDP source port of the current packet differs from that of the
- * sender's earlier packets. The packet may then belong to a new connection of the same QP. */
+/* If the UDP source port of the current packet differs from that of the sender's earlier packets, a
+ * reuse of the sender's QP is suspected from now on: the packet may belong to a new connection of
+ * the same QP. */
 void roce_reuse_on_new_port(struct roce_ctx *ctx);
 
-/* Opens a reuse candidate if the MSN of the current response to `side` is below the number of
- * completed messages. The response may then belong to a new connection of the same QP. `ends` is
- * the number of messages that ended since the previous response. */
+/* If the MSN of the current response to `side` is below the number of completed messages, a reuse
+ * of the QP of `side` is suspected from now on: the response may belong to a new connection of the
+ * same QP. `ends` is the number of messages that ended since the previous response. */
 void roce_reuse_on_low_msn(struct roce_ctx *ctx, struct roce_endpoint *side, uint32_t ends);
 
 /* Handles the current request while a reuse of its sender's QP is suspected. The request has

@@ -121,8 +121,8 @@ static void end_rest(struct rnic_block *block)
     block->free++;
 }
 
-/* Returns a block that still has an available QPN, or NULL if there is none. If all QPNs are in use
- * or resting (RNIC_QPNS_REST), makes a resting QPN available. */
+/* Returns a block that has a QPN to allocate, or NULL if there is none. If all QPNs are in use or
+ * were freed too recently (RNIC_QPNS_REST), makes the one that was freed first available. */
 static struct rnic_block *last_resort(struct rnic_qpn_alloc *qpns)
 {
     for (unsigned i = 0; i < qpns->block_cnt; i++)

@@ -23,7 +23,8 @@ static const header_field_info *hf_info[HF_CNT];
 static int ett_analysis = -1;
 static int ett_flags = -1;
 
-/* Tree to which items are added, and the tvb (buffer) that contains the bytes of the items. */
+/* Tree to which items are added, and the tvb (buffer of packet bytes) to which the items refer. The
+ * items are generated: they mark no bytes of it. */
 struct tree_out {
     proto_tree *tree;
     tvbuff_t *tvb;

@@ -528,7 +528,8 @@ const struct roce_flow_done *roce_store_done(uint32_t frame, uint32_t *cnt)
 }
 
 /* Sets the R_Key and the virtual address of a packet without RETH. The store has them only in the
- * record of the message's packet with the RETH. */
+ * record of the packet with the RETH: the first packet of the message, or, for a response, of the
+ * request. */
 static void restore_region(struct roce_flow_result *r)
 {
     uint32_t named = r->flags & ROCE_AN_RESPONSE ? r->request_frame : r->msg_first_frame;

@@ -99,8 +99,9 @@ void roce_filter_hint(const packet_info *pinfo)
     }
     if (protocol->ref_type == HF_REF_TYPE_NONE)
         last = 0;
-    /* After a filter has changed, Wireshark dissects all frames again, from the first one. So a
-     * lower frame number than before means that the filters must be checked again. */
+    /* After a filter has changed, Wireshark dissects all frames again, from the first one. So the
+     * filters are checked again when the frame of the last check, or an earlier one, comes again.
+     */
     else if (last == 0 || pinfo->num <= last) {
         warn_of_fields(proto, protocol);
         last = pinfo->num;

@@ -315,7 +315,7 @@ static void add_payload(const struct dissection *w, packet_info *pinfo, proto_tr
  * Wireshark often builds a tree only for other protocols. */
 static bool is_tree_wanted(const packet_info *pinfo, proto_tree *tree)
 {
-    /* This id of the tap is read at the first packet, because Wireshark registers the tap only
+    /* The id of the tap is looked up at the first packet, because Wireshark registers the tap only
      * after it has called our handoff routine. */
     if (tap_expert == 0)
         tap_expert = find_tap_id("expert");

@@ -87,8 +87,8 @@ struct rnic_cm {
     struct rnic_map by_local;
     struct rnic_list ids;
     struct rnic_list listeners;
-    uint32_t factor; /* random odd factor with which the hash function of by_remote and by_qpn
-                      * multiplies a number */
+    uint32_t factor; /* random odd factor with which the hash functions of by_remote, by_qpn
+                      * and by_source multiply a number */
     struct rnic_list by_remote[CM_BUCKETS], by_qpn[CM_BUCKETS];
     struct cm_source by_source[CM_BUCKETS]; /* half-open exchanges, in lists selected by a hash of
                                              * the peer's GID */

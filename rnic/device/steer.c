@@ -100,7 +100,7 @@ static bool is_roce(const struct headers *hdrs)
 }
 
 /* Finds the kind and the priority of the flow rules that get the frame. Sniffer rules are not
- * considered. Returns false if no other rule matches. */
+ * considered. Returns false if no other rule gets the frame. */
 static bool choose(const struct rnic *rnic, const struct headers *hdrs, enum rnic_steer_kind *kind,
                    uint16_t *priority)
 {

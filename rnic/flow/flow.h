@@ -210,8 +210,8 @@ struct roce_flow_result {
     uint32_t conn_index; /* number of the connection when the frame was judged, or ROCE_NO_CONN if
                           * the frame has none; roce_flow_owner() returns the final number */
     uint8_t side;        /* sender of the frame: index into the sides of the summary */
-    uint8_t qp_use;      /* number of times that the QPs were set up again since the first packet of
-                          * the connection (struct roce_flow_use) */
+    uint8_t qp_use;      /* number of the use of the QP pair (struct roce_flow_use); 0 is the first
+                          * use in the capture */
     uint8_t pairing;     /* enum roce_pairing of the connection at this packet */
     uint32_t flags;      /* bit set of enum roce_analysis */
     uint32_t findings;   /* number of findings about this frame */

@@ -372,8 +372,8 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
     ctx->result->repeats_frame = e->frame;
     ctx->result->rto = roce_since(e->time, ctx->time);
     roce_report_link(ctx, ROCE_LINK_REPEATED_IN, e->frame);
-    /* `now` has the number of PSNs that the READ was first assumed to have. Later packets may have
-     * corrected the number in the window entry. */
+    /* For a READ, the number of PSNs in `now` may be a guess. Use the number in the window entry,
+     * which later packets may have corrected. */
     note_retransmission(ctx, e, now->psn,
                         read ? (roce_sent_end(e) - now->psn) & ROCE_PSN_MASK : now->psn_cnt);
     roce_copy_note_superseded(ctx, e);

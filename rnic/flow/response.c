@@ -600,8 +600,8 @@ static void on_atomic_ack(struct roce_ctx *ctx, struct roce_req *req)
     ack_to(ctx, req, (psn + 1) & ROCE_PSN_MASK);
 }
 
-/* Records that the current ACK is a second capture of the previous one, which equals it. The
- * request must have been transmitted only once, because it then causes only one ACK. */
+/* The current ACK equals the previous one. If its request was transmitted only once, it caused only
+ * one ACK: then records that the current ACK is a second capture of the previous one. */
 static void note_twice(struct roce_ctx *ctx)
 {
     struct roce_window *w = &roce_peer(ctx->sender)->req.win;
@@ -611,9 +611,8 @@ static void note_twice(struct roce_ctx *ctx)
         roce_cold(ctx->flow, ctx->sender)->response_twice = true;
 }
 
-/* Returns whether the response is a second capture of one transmission. If the response is an ACK
- * that equals the previous one, but not a second capture of it, records a duplicate ACK and returns
- * false. */
+/* Returns whether the response is recognised as a second capture of one transmission. If it is not,
+ * but is an ACK that equals the previous one, records a duplicate ACK. */
 static bool is_repeated_response(struct roce_ctx *ctx)
 {
     struct roce_rsp *rsp = &ctx->sender->rsp;

@@ -165,8 +165,8 @@ static bool rule_matches(const struct impair_rule *rule, const struct impair_fra
            contains_word(pkt->op->name, rule->op);
 }
 
-/* Returns whether the packet has the header that the rule sets, or the part in which the rule
- * inverts a bit. */
+/* Returns whether the packet has the header in which the rule sets a field, or the part in which
+ * the rule inverts a bit. */
 static bool has_part(const struct impair_rule *rule, const struct roce_pkt *pkt)
 {
     if (rule->action == IMPAIR_SET)

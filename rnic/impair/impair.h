@@ -51,8 +51,9 @@ struct impair_frame {
                             * simulation */
     uint32_t number;       /* number of the frame in the capture; 0: none */
     uint32_t conn;         /* connection number from 1; 0: no connection */
-    uint32_t stream[2];    /* numbers of the datagram streams of the sender [0] and of the receiver
-                            * [1]: packets of UC or UD from one QP to another; 0: none */
+    uint32_t stream[2];    /* numbers of the datagram streams (packets of UC or UD) that the frame
+                            * belongs to: [0] that of its sender, [1] that of its receiver; 0: none
+                            */
     int64_t rel;           /* PSN relative to the first PSN of the connection */
 };
 

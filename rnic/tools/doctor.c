@@ -42,8 +42,8 @@ static long number_in(const char *path, const char *word)
 
 /* ---- checking for a separate network --------------------------------------------------------- */
 
-/* Enters a new network namespace in a child process. Returns whether the kernel permits this; if
- * not, `why` has the reason. */
+/* Enters a new network namespace in a child process. Returns whether that succeeds; if not, `why`
+ * has the reason. */
 static bool try_net(char *why, size_t len)
 {
     int end[2], status = -1;

@@ -65,7 +65,7 @@ static bool complete_before(struct rnic_requester *req, rnic_pos pos)
             return false;
         rnic_requester_answered(req, end < pos ? end : pos);
         if (req->cur != req->sq.head)
-            continue; /* The requester has sent packets of the next WQE, so this WQE is not a local
+            continue; /* The requester has sent packets of the next WQE, so that WQE is not a local
                        * operation. */
         rnic_requester_after_response(req, req->response_time);
         if (!req->started)

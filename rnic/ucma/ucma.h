@@ -293,8 +293,8 @@ void uc_path_of(const struct uc_id *id, struct rnic_cm_path *path);
 /* ---- functions of fork.c --------------------------------------------------------------------- */
 
 void uc_register_fork_handlers(void); /* Registers the fork handlers once. */
-/* If the process forked so recently that the child may still have copies of claimed registry names,
- * sleeps 2 ms and returns true. Otherwise returns false at once. */
+/* If the process forked so recently that the child may still have copies of the sockets that claim
+ * registry names, sleeps 2 ms and returns true. Otherwise returns false at once. */
 bool uc_wait_for_child(void);
 
 /* ---- functions of ucm_event.c ---------------------------------------------------------------- */

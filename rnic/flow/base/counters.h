@@ -41,7 +41,7 @@ void roce_count_region(struct roce_ctx *ctx, struct roce_endpoint *side, enum ro
 void roce_count_invalidation(struct roce_ctx *ctx, struct roce_endpoint *side, uint32_t rkey);
 
 /* Stores in `refusal` how `side` used the R_Key of its refused request `e` before. Searches only
- * the latest 256 request packets of `side`. */
+ * the 256 request packets of `side` before `e`, in PSN order. */
 void roce_key_history(struct roce_endpoint *side, const struct roce_sent_packet *e,
                       struct roce_refusal *refusal);
 

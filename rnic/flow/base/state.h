@@ -256,7 +256,7 @@ struct roce_watch_point {
                          * including this retransmission */
     uint32_t responses; /* number of responses with PSN `psn` since the go-back began */
     uint32_t groups;    /* number of groups of equal responses. A response begins a new group if at
-                         * least half of the requester's wait has passed since the previous response */
+                         * least half of the requester's wait has passed since the previous one */
     uint64_t sent;      /* time of the latest transmission of `psn` before the go-back, ns */
     uint64_t latest;    /* time of the latest response, ns */
 };
@@ -460,14 +460,15 @@ struct roce_endpoint {
                                                   * direction is not known (pair_index.h) */
     uint32_t pair_key;
     bool pair_indexed;
-    uint8_t pair_hits;     /* number of responses of this endpoint that only one captured requester,
-                            * `pair_with`, can have caused */
-    bool pair_ambiguous;   /* several captured requesters may have caused a response of this
-                            * endpoint, or this endpoint is one of such requesters */
+    uint8_t pair_hits;     /* number of responses of this endpoint whose most probable requester is
+                            * `pair_with`; not counted beyond a maximum */
+    bool pair_ambiguous;   /* a response of this endpoint fits the requests of at least one other
+                            * direction, or this endpoint is such a direction. If it is still not
+                            * paired at the end, no direction was certain */
     uint8_t other_service; /* number of consecutive packets whose transport service is not that of
                             * the connection */
-    uint32_t pair_with;    /* conn_index of the only requester that can have caused the latest
-                            * responses of this endpoint */
+    uint32_t pair_with;    /* conn_index of the most probable requester of the latest responses of
+                            * this endpoint */
     uint32_t pair_tries;
     struct roce_req req;
     struct roce_rsp rsp;
@@ -500,8 +501,9 @@ struct roce_conn {
                            * finding is an ERROR */
     bool icrc_unverified; /* the ICRC of a judged packet could not be verified, so the packet may be
                            * damaged */
-    uint32_t join_frame;  /* frame in which the two directions were paired; 0 if no response was
-                           * captured before the pairing */
+    uint32_t join_frame;  /* frame in which the two directions were paired, if a response was
+                           * captured before; otherwise 0. The responses before this frame are not
+                           * matched with their requests */
     bool mtu_seen;        /* a First or Middle packet showed the path MTU */
     uint32_t net;         /* network: encapsulation, VLANs and overlay */
     struct roce_conn *older, *newer;       /* list of connections, sorted by the time of the latest

@@ -120,7 +120,8 @@ void roce_check_aeth(struct roce_ctx *ctx)
 }
 
 /* Returns the newest captured request that the MSN of the current response must count. Returns NULL
- * if there is none, or if more responses to this request follow. */
+ * if there is none, or if it is a READ whose number of PSNs is a guess. Returns NULL, too, for an
+ * ACK with a PSN inside a READ, because the READ is not complete yet. */
 static struct roce_sent_packet *newest_counted(struct roce_ctx *ctx, struct roce_req *req)
 {
     uint32_t psn = ctx->pkt->bth.psn;

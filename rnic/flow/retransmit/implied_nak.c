@@ -51,8 +51,8 @@ void roce_implied_nak_again(struct roce_ctx *ctx, struct roce_req *req, uint32_t
             ((e->flags & ROCE_SENT_DONE) && !(e->marks & ROCE_MARK_REREQUESTED)))
             continue;
         if (e->psn != req->implied_nak_psn && (e->marks & ROCE_MARK_REREQUESTED)) {
-            /* The requester has not gone back to `e` for these earlier implied NAKs, so the current
-             * retransmission has another cause: remove their record. */
+            /* The requester has retransmitted `e` since, but in a go-back to another request. So
+             * the earlier implied NAKs of `e` did not cause this go-back: remove their record. */
             e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;
             e->marks &= (uint8_t)~ROCE_MARK_RESP_GAP;
         }

@@ -309,9 +309,10 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
                                                        * the directions are paired */
 }
 
-/* Returns whether the current packet belongs to another connection than ctx->conn. There are two
- * signs: its source port is not the one that proved the pairing, and its PSN does not continue the
- * connection. If a device only uses several paths, the port changes, but the PSN continues. */
+/* Returns whether the current packet belongs to another connection than ctx->conn. Two signs
+ * together show this: its source port is not the one that proved the pairing, and its PSN does not
+ * continue the connection. If a device only uses several paths, the port changes, but the PSN
+ * continues. */
 static bool is_foreign(struct roce_ctx *ctx, uint16_t sport)
 {
     const struct roce_req *req = &ctx->sender->req;

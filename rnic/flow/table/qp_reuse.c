@@ -27,9 +27,9 @@ static bool is_nak(const struct roce_pkt *pkt)
     return pkt->op->kind == ROCE_KIND_ACK && roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK;
 }
 
-/* Returns whether a response that answers no captured request may belong to a new connection of the
- * QP of `side`. This response made the analysis suspect a reuse of the QP. The earlier connection
- * had ended or was idle, or the MSN of the response counts no new message. */
+/* Returns whether a reuse of the QP of `side` is suspected because of a response that answers no
+ * captured request, and this response may belong to a new connection. It may if the earlier
+ * connection had ended or was idle, or if the MSN of the response counts no new message. */
 static bool response_may_be_of_new_use(const struct roce_endpoint *side)
 {
     const struct roce_reuse_candidate *cand = side->reuse;

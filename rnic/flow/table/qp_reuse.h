@@ -49,7 +49,7 @@ void roce_reuse_on_low_msn(struct roce_ctx *ctx, struct roce_endpoint *side, uin
 void roce_reuse_on_request(struct roce_ctx *ctx, uint32_t psn, uint32_t psn_cnt, bool guess);
 
 /* Compares the current request `now` with `e`, an earlier request with the same PSN. If they
- * differ, a reuse of the QP is suspected from now on. If it is suspected already, counts whether
+ * differ, a reuse of the QP is suspected from now on. While a reuse is suspected, counts whether
  * they differ. */
 void roce_reuse_compare(struct roce_ctx *ctx, const struct roce_sent_packet *e,
                         const struct roce_sent_packet *now);
@@ -89,12 +89,12 @@ bool roce_qp_was_refused(const struct roce_ctx *ctx);
  * present connection has no CM messages either, and is not UC. */
 bool roce_reuse_is_unannounced(const struct roce_ctx *ctx);
 
-/* Returns whether the QPs may be reused without captured CM messages, while the packets that would
- * show the reuse are missing in the capture. */
+/* Returns whether the QPs may be reused without captured CM messages, and the packets that would
+ * show the reuse may be missing in the capture. */
 bool roce_qp_may_be_reused(const struct roce_ctx *ctx);
 
 /* Returns whether a new connection on the QP may start at `psn`: the present connection started at
- * this PSN or shortly before it. */
+ * this PSN, or, if the capture lacks packets, shortly before it. */
 bool roce_psn_may_start_use(const struct roce_ctx *ctx, uint32_t psn);
 
 /* Returns whether the current request `now` probably differs from `e`, an earlier request with the

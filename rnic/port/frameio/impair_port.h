@@ -2,8 +2,8 @@
 /*
  * Impairing port: a port in front of another port. It loses, duplicates, delays, reorders and
  * changes frames by the rules of impair/impair_rule.h. Sent and received frames have separate
- * random sequences. So the impairments of the sent frames depend only on the seed, not on the
- * received frames between them.
+ * random sequences. So, with the same seed, the same sent frames are impaired in the same way,
+ * whatever frames are received between them.
  */
 #ifndef RNIC_PORT_FRAMEIO_IMPAIR_PORT_H
 #define RNIC_PORT_FRAMEIO_IMPAIR_PORT_H

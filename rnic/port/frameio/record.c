@@ -201,8 +201,9 @@ static void write_out(struct record *record)
     record->frames = 0;
 }
 
-/* Writes the block that marks the beginning of a batch. It has a time, and all timestamps of the
- * batch are at that time or later. */
+/* Writes the block that marks the beginning of a batch, with the present time. The frames that the
+ * batch sends have no earlier time stamp. A received frame may have one, if the kernel stamped it.
+ */
 static void mark(struct record *record)
 {
     uint8_t block[PCAPNG_OVERHEAD(1)];

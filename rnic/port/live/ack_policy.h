@@ -47,8 +47,8 @@ struct backoff {
     unsigned skip;     /* number of waits to skip from now on */
 };
 
-/* Returns whether the caller should wait for a frame this time. If earlier waits saved nothing,
- * returns false, and counts one skipped wait. */
+/* Returns whether the caller should wait this time. If waits must be skipped because earlier ones
+ * saved nothing, returns false and counts one skipped wait. */
 bool backoff_allows(struct backoff *backoff);
 void backoff_failed(struct backoff *backoff);
 void backoff_ease(struct backoff *backoff); /* Removes one failure from the count. */

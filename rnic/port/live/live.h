@@ -183,8 +183,8 @@ void rnic_live_release(struct rnic_live *live, int claim);
 enum rnic_live_claimed { RNIC_NAME_FREE, RNIC_NAME_CLAIMED, RNIC_NAME_SQUATTED };
 
 /* Returns whether a process has claimed a name in the registry. For RNIC_NAME_SQUATTED, stores the
- * user of that process in *uid. The owner of a name is checked at most once a second: until then,
- * the name stays CLAIMED while any process has it. Needs no lock. */
+ * user of that process in *uid. After CLAIMED, the user of the process is not checked again
+ * for one second: until then, the name stays CLAIMED while any process has it. Needs no lock. */
 enum rnic_live_claimed rnic_live_claimed(struct rnic_live *live, const char *name, uint32_t *uid);
 
 /* Returns true if this process is the one that answers requests to QP 1 for which no process on the

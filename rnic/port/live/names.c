@@ -5,7 +5,7 @@
 #include "port/live/live_impl.h"
 #include "port/shared/registry.h"
 
-/* time for which rnic_live_claimed() repeats an answer without asking the kernel again, ns */
+/* time for which rnic_live_claimed() does not check the user of a CLAIMED name again, ns */
 #define BELIEF_NS UINT64_C(1000000000)
 
 int rnic_live_claim(struct rnic_live *live, const char *name)

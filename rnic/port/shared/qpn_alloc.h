@@ -55,8 +55,8 @@ void rnic_qpn_alloc_fini(struct rnic_qpn_alloc *qpns);
 /* In a child of fork(): closes its copies of the sockets with which the parent claims its QPN
  * blocks. */
 void rnic_qpn_alloc_drop(struct rnic_qpn_alloc *qpns);
-/* Deletes the data of the claimed blocks, but does not close the descriptors of the claims. Other
- * files may now have these descriptor numbers. */
+/* Forgets the descriptors of the claims without closing them. Other files may now have these
+ * descriptor numbers. The data of the blocks stays. */
 void rnic_qpn_alloc_forget(struct rnic_qpn_alloc *qpns);
 /* Allocates a QPN. Returns the QPN, or 0 if none is left. Sets *grew if it claimed another block.
  */

@@ -14,7 +14,7 @@
 /* Number of rings in each direction whose pages are mapped at once. The pages of further rings are
  * mapped when frames use them: of many peers, a process communicates with few. */
 #define PREFAULT_RINGS 4u
-#define ACCEPT_MAX     64u /* maximum number of connections that one call of accept_peers() accepts */
+#define ACCEPT_MAX     64u /* maximum number of connections accepted by one accept_peers() */
 
 /* ---- the epoll set --------------------------------------------------------------------------- */
 

@@ -36,9 +36,7 @@ struct cm_peer {
     size_t turn_cnt, turn_cap;
     bool connected; /* the target's program has connected to us */
     bool no_memory;
-    /* Two times of the previous event, ns: `at` is the live time at which it was played, `recorded`
-     * its time in the capture. */
-    uint64_t at, recorded;
+    struct live_pace pace;
 };
 
 /* ---- received packets -------------------------------------------------------------------------
@@ -183,23 +181,6 @@ static bool list_turns(struct cm_peer *peer)
     return true;
 }
 
-/* Waits until the live time that corresponds to time `time` of the capture. Returns 0, or -1 and an
- * error. */
-static int wait_due(struct cm_peer *peer, uint64_t time, struct error *error)
-{
-    if (peer->recorded && time > peer->recorded)
-        peer->at += time - peer->recorded;
-    return live_wait_until(peer->live, peer->at, error);
-}
-
-/* Makes the current live time correspond to time `time` of the capture, for later calls of
- * wait_due(). */
-static void set_clock(struct cm_peer *peer, uint64_t time)
-{
-    peer->at = live_now();
-    peer->recorded = time;
-}
-
 /* Waits for requests of the target, at most the time of option --tolerance. If `event` is
  * EVENT_NONE, waits for every request that precedes the current packet in the capture. Otherwise
  * waits until request_tracker_may_proceed() permits the replay to play event `event`. Returns 0, or
@@ -230,7 +211,7 @@ static int play_cm(struct cm_peer *peer, const struct cm_peer_turn *turn, struct
     const struct cm_exchange *x = &peer->cm.exchanges->at[exch->idx];
 
     if (cm_exchange_is_from(peer->cm.exchanges, x, peer->cm.ours, turn->idx)) {
-        if (wait_due(peer, time, error) != 0)
+        if (live_pace_wait(peer->live, &peer->pace, time, error) != 0)
             return -1;
         live_cm_act(&peer->cm, turn->exch, turn->idx);
     } else {
@@ -244,7 +225,7 @@ static int play_cm(struct cm_peer *peer, const struct cm_peer_turn *turn, struct
         peer->connected |= exch->id != NULL;
     }
     cm_peer_conns_bind(&peer->conns, turn->exch);
-    set_clock(peer, time);
+    live_pace_set(&peer->pace, time);
     return 0;
 }
 
@@ -259,16 +240,17 @@ static int play_event(struct cm_peer *peer, const struct cm_peer_turn *turn, str
         if (live_wait_response(peer->live, e, &waited, error) != 0)
             return -1;
         if (waited)
-            set_clock(peer, time);
+            live_pace_set(&peer->pace, time);
         return 0;
     }
     /* In the capture, our endpoint sent this frame after it had received requests of the target.
      * Wait for the same requests of the live target. */
     if (conn->in != LIVE_RUN_NONE && wait_request(peer, conn, EVENT_NONE, error) != 0)
         return -1;
-    if (wait_due(peer, time, error) != 0 || live_send_frame(peer->live, e, error) != 0)
+    if (live_pace_wait(peer->live, &peer->pace, time, error) != 0 ||
+        live_send_frame(peer->live, e, error) != 0)
         return -1;
-    set_clock(peer, time);
+    live_pace_set(&peer->pace, time);
     return live_poll(peer->live, 0, error);
 }
 
@@ -293,9 +275,10 @@ static int play_step(struct cm_peer *peer, const struct cm_peer_turn *turn, stru
     }
     if (a->outcome[turn->idx] != RESP_ACCEPTED)
         return 0;
-    if (wait_request(peer, conn, turn->idx, error) != 0 || wait_due(peer, p->time, error) != 0)
+    if (wait_request(peer, conn, turn->idx, error) != 0 ||
+        live_pace_wait(peer->live, &peer->pace, p->time, error) != 0)
         return -1;
-    set_clock(peer, p->time);
+    live_pace_set(&peer->pace, p->time);
     request_tracker_add_response(&conn->tracker, turn->idx);
     return live_send(peer->live, p, buf,
                      rewrite_to_live(&peer->live->run[conn->in].rewrite, p, buf, sizeof(buf)),
@@ -304,7 +287,6 @@ static int play_step(struct cm_peer *peer, const struct cm_peer_turn *turn, stru
 
 static int play_turns(struct cm_peer *peer, struct error *error)
 {
-    peer->at = live_now();
     for (size_t i = 0; i < peer->turn_cnt; i++) {
         const struct cm_peer_turn *turn = &peer->turn[i];
         const struct cm_peer_conn *conn = &peer->conns.conn[turn->exch];

@@ -28,7 +28,7 @@ struct dgram_from_target {
     uint32_t ours;    /* our QPN to which the target sends the current stream */
     uint32_t opened;
     int32_t psn_add; /* recorded PSN minus live PSN */
-    uint64_t at, recorded;
+    struct live_pace pace;
     /* Message that the target is sending; NULL between two messages. */
     const struct dgram_sender_message *message;
     dgram_sender_take_fn *take;
@@ -176,9 +176,7 @@ static const char *post_message(void *ctx, const struct dgram_sender_message *m,
         return "multicast: our port is not a member of the group";
     if (m->len > DATA_MAX)
         return "a message is longer than the agent supports";
-    if (tx->recorded && m->time > tx->recorded)
-        tx->at += m->time - tx->recorded;
-    if (live_wait_until(tx->live, tx->at, tx->error) != 0)
+    if (live_pace_wait(tx->live, &tx->pace, m->time, tx->error) != 0)
         return mark_broken(tx);
     tx->message = m;
     tx->take = take_packet;
@@ -188,9 +186,8 @@ static const char *post_message(void *ctx, const struct dgram_sender_message *m,
     if (!reply)
         return why ? why : mark_broken(tx);
     json_decref(reply);
-    tx->recorded = m->time;
-    tx->at = live_now();
-    limit = tx->at + tx->live->options->tolerance_ns;
+    live_pace_set(&tx->pace, m->time);
+    limit = tx->pace.at + tx->live->options->tolerance_ns;
     *status = -1;
     while ((*status == -1 || tx->came < m->psn_cnt) && live_now() < limit) {
         if (*status == -1)
@@ -204,7 +201,7 @@ static const char *post_message(void *ctx, const struct dgram_sender_message *m,
 
 int dgram_from_target_play(struct live *live, struct dgram_streams *streams, struct error *error)
 {
-    struct dgram_from_target tx = {.live = live, .error = error, .at = live_now()};
+    struct dgram_from_target tx = {.live = live, .error = error};
     const struct dgram_sender_device device = {.ctx = &tx, .open = open_qp, .post = post_message};
     int rc;
 

@@ -414,7 +414,7 @@ static int wait_recv_slot(struct dgram_to_target *rx, struct dgram_target *r, st
 static int send_streams(struct dgram_to_target *rx, struct error *error)
 {
     const struct trace *trace = rx->streams->trace;
-    uint64_t at = live_now(), recorded = 0;
+    struct live_pace pace = {0};
 
     for (uint32_t i = 0; i < trace->cnt; i++) {
         uint32_t idx = rx->streams->receiver[i];
@@ -425,17 +425,14 @@ static int send_streams(struct dgram_to_target *rx, struct error *error)
             continue;
         if (wait_recv_slot(rx, r, error) != 0)
             return -1;
-        if (recorded && trace->pkt[i].time > recorded)
-            at += trace->pkt[i].time - recorded;
-        if (live_wait_until(rx->live, at, error) != 0)
+        if (live_pace_wait(rx->live, &pace, trace->pkt[i].time, error) != 0)
             return -1;
         if (live_send(rx->live, &trace->pkt[i], buf,
                       rewrite_datagram(&r->rewrite, &trace->pkt[i], buf, sizeof(buf)), error) != 0)
             return -1;
         if (note_delivery(rx, r, i) != 0 || rx->no_memory)
             return error_set(error, "no memory");
-        recorded = trace->pkt[i].time;
-        at = live_now();
+        live_pace_set(&pace, trace->pkt[i].time);
     }
     return live_wait_until(rx->live, live_now() + QUIET_NS, error);
 }

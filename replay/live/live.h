@@ -140,6 +140,20 @@ void live_take_response(struct live *live, uint32_t idx, struct roce_pkt *pkt);
  * if frames have arrived. Both return 0, or -1 and an error. */
 int live_poll(struct live *live, uint64_t until, struct error *error);
 int live_wait_until(struct live *live, uint64_t until, struct error *error);
+
+/* The previous event of the capture that was played, so that the next one is played as much later
+ * as it was recorded later. */
+struct live_pace {
+    uint64_t recorded; /* time in the capture, ns; 0 before the first event */
+    uint64_t at;       /* live time, ns */
+};
+/* Returns the live time at which an event of time `time` of the capture is due. */
+uint64_t live_pace_due(const struct live_pace *pace, uint64_t time);
+/* Waits until then, and handles received frames. Returns 0, or -1 and an error. */
+int live_pace_wait(struct live *live, const struct live_pace *pace, uint64_t time,
+                   struct error *error);
+/* Stores that the event of time `time` of the capture was played now. */
+void live_pace_set(struct live_pace *pace, uint64_t time);
 /* Waits for the live response that corresponds to a recorded response. Does not wait if no sent
  * request demands a response, or if too many earlier responses did not arrive within the time of
  * option --tolerance. Sets *waited to whether it waited. Returns 0, or -1 and an error. */

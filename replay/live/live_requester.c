@@ -40,6 +40,7 @@ struct live_requester {
     struct requester_conn *conn;
     struct requester_turn *turn;
     size_t turn_cnt;
+    struct live_pace pace;
     bool no_memory;
 };
 
@@ -319,8 +320,8 @@ static int wait_step(struct live_requester *req, struct requester_conn *conn, ui
     return 0;
 }
 
-static int play_turn(struct live_requester *req, const struct requester_turn *turn, uint64_t *at,
-                     uint64_t *recorded, struct error *error)
+static int play_turn(struct live_requester *req, const struct requester_turn *turn,
+                     struct error *error)
 {
     struct live *live = req->live;
     struct requester_conn *conn = &req->conn[turn->conn];
@@ -330,6 +331,7 @@ static int play_turn(struct live_requester *req, const struct requester_turn *tu
     const struct trace_packet *p = event_packet(s, turn->step);
     int64_t idx = work_requests_psn_idx(&a->wrs, event->rel);
     uint8_t buf[ROCE_FRAME_MAX];
+    uint64_t due;
 
     conn->tracker.step = turn->step;
     if (a->failed)
@@ -351,15 +353,13 @@ static int play_turn(struct live_requester *req, const struct requester_turn *tu
         return 0;
     if (wait_step(req, conn, turn->step, error) != 0)
         return -1;
-    if (*recorded && p->time > *recorded)
-        *at += p->time - *recorded;
-    if (*at > live_now() && poll_frames_until(req, *at, error) != 0)
+    due = live_pace_due(&req->pace, p->time);
+    if (due > live_now() && poll_frames_until(req, due, error) != 0)
         return -1;
     if (live_send(live, p, buf,
                   rewrite_to_live(&live->run[turn->conn].rewrite, p, buf, sizeof(buf)), error) != 0)
         return -1;
-    *recorded = p->time;
-    *at = live_now();
+    live_pace_set(&req->pace, p->time);
     request_tracker_add_response(&conn->tracker, turn->step);
     return wait_completions(req, conn, error);
 }
@@ -426,7 +426,6 @@ static int connect_qps(struct live_requester *req, struct rc_requester *requeste
 int live_requester_play(struct live *live, struct rc_requester *requester, struct error *error)
 {
     struct live_requester req = {.live = live};
-    uint64_t at = live_now(), recorded = 0;
     int rc;
 
     req.conn = calloc(requester->run_cnt + 1, sizeof(*req.conn));
@@ -437,7 +436,7 @@ int live_requester_play(struct live *live, struct rc_requester *requester, struc
     for (size_t i = 0; rc == 0 && i < req.turn_cnt; i++) {
         struct requester_conn *conn = &req.conn[req.turn[i].conn];
 
-        rc = play_turn(&req, &req.turn[i], &at, &recorded, error);
+        rc = play_turn(&req, &req.turn[i], error);
         conn->tracker.asker->tx_cnt_after[conn->tracker.step] =
             (uint32_t)conn->tracker.asker->tx_cnt;
     }

@@ -185,6 +185,22 @@ int live_wait_until(struct live *live, uint64_t until, struct error *error)
     return 0;
 }
 
+uint64_t live_pace_due(const struct live_pace *pace, uint64_t time)
+{
+    return pace->at + (pace->recorded && time > pace->recorded ? time - pace->recorded : 0);
+}
+
+int live_pace_wait(struct live *live, const struct live_pace *pace, uint64_t time,
+                   struct error *error)
+{
+    return live_wait_until(live, live_pace_due(pace, time), error);
+}
+
+void live_pace_set(struct live_pace *pace, uint64_t time)
+{
+    *pace = (struct live_pace){.recorded = time, .at = live_now()};
+}
+
 bool live_same_kind(const struct trace_packet *p, const struct tx_response *a)
 {
     return roce_opcode(p->opcode)->kind == roce_opcode(a->opcode)->kind &&
@@ -277,8 +293,7 @@ int live_send_frame(struct live *live, const struct live_event *e, struct error 
 static int play_event(struct live *live, struct error *error)
 {
     const struct trace *trace = live->drive->trace;
-    uint64_t at = live_now(); /* live time of the previous event, ns */
-    uint64_t recorded = 0;
+    struct live_pace pace = {0};
 
     for (size_t i = 0; i < live->script.cnt; i++) {
         const struct live_event *e = &live->script.event[i];
@@ -288,10 +303,8 @@ static int play_event(struct live *live, struct error *error)
         if (e->kind == LIVE_ANSWER) {
             if (live_wait_response(live, e, &waited, error) != 0)
                 return -1;
-            if (waited) {
-                at = live_now();
-                recorded = time;
-            }
+            if (waited)
+                live_pace_set(&pace, time);
             continue;
         }
         if (e->kind != LIVE_FRAME) {
@@ -301,12 +314,9 @@ static int play_event(struct live *live, struct error *error)
         }
         if (!live->run[e->run].made)
             continue;
-        if (recorded && time > recorded)
-            at += time - recorded;
-        if (live_wait_until(live, at, error) != 0 || live_send_frame(live, e, error) != 0)
+        if (live_pace_wait(live, &pace, time, error) != 0 || live_send_frame(live, e, error) != 0)
             return -1;
-        recorded = time;
-        at = live_now();
+        live_pace_set(&pace, time);
         /* Process the frames received while sending, because the next event may depend on them. */
         if (live_poll(live, 0, error) != 0)
             return -1;

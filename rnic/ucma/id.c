@@ -164,7 +164,9 @@ static bool conflicts_here(const struct uc_id *id, uint16_t port)
  * addresses (core/cma.c, cma_check_port). */
 static bool meets_wildcard(const struct uc_id *id)
 {
-    return !id->port || uc_port_service_held(id->port, id->space, uc_addr_port(&id->src), NULL);
+    char name[UC_SERVICE_NAME];
+    uc_service_name(name, id->space, uc_addr_port(&id->src), NULL);
+    return !id->port || uc_port_service_held(id->port, name);
 }
 
 /* Returns whether this process has claimed the port on a device, at the address `gid` or, if `gid`
@@ -184,9 +186,9 @@ static bool claimed_here(const struct uc_port *on, unsigned space, uint16_t port
 static bool claimed_elsewhere(struct uc_port *on, unsigned space, uint16_t port, const uint8_t *gid)
 {
     char name[UC_SERVICE_NAME];
-    if (!uc_port_service_held(on, space, port, gid) || claimed_here(on, space, port, gid))
-        return false;
     uc_service_name(name, space, port, gid);
+    if (!uc_port_service_held(on, name) || claimed_here(on, space, port, gid))
+        return false;
     uc_port_is_claimed(on, name); /* reports a process that cannot answer */
     return true;
 }

@@ -170,11 +170,8 @@ bool uc_port_own_gid(struct uc_port *port, uint8_t gid[16])
 
 /* ---- opening a port -------------------------------------------------------------------------- */
 
-bool uc_port_service_held(const struct uc_port *port, unsigned space, uint16_t number,
-                          const uint8_t *gid)
+bool uc_port_service_held(const struct uc_port *port, const char *name)
 {
-    char name[UC_SERVICE_NAME];
-    uc_service_name(name, space, number, gid);
     return rnic_registry_held(port->device->iface, name);
 }
 

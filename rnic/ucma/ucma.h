@@ -207,10 +207,9 @@ bool uc_port_gid(struct uc_port *port, unsigned idx, uint8_t gid[16]);
  * Returns whether the port has one. */
 bool uc_port_own_gid(struct uc_port *port, uint8_t gid[16]);
 
-/* Returns whether any process has claimed a CM port on the device, under the name of
+/* Returns whether any process has claimed a CM port on the device. `name` is the result of
  * uc_service_name(). */
-bool uc_port_service_held(const struct uc_port *port, unsigned space, uint16_t number,
-                          const uint8_t *gid);
+bool uc_port_service_held(const struct uc_port *port, const char *name);
 
 /* Returns whether a process has claimed `name` in the registry (port/shared/registry.h), for
  * example a CM port, and can receive packets of the device. If that process can receive none,

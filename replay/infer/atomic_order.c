@@ -32,6 +32,14 @@ static void sort_ops(struct atomic_order *o)
     o->write_cnt = cnt;
 }
 
+/* Makes the write with this index the next one of direction `r`. */
+static void set_head(struct atomic_order *o, size_t r, size_t head)
+{
+    o->head[r] = head;
+    o->from[r] = head < o->end[r] ? o->write[head]->from : UINT32_MAX;
+    o->until[r] = head < o->end[r] ? o->write[head]->until : UINT32_MAX;
+}
+
 int atomic_order_init(struct atomic_order *o, const struct session *session,
                       struct atomic_word *word, size_t word_cnt, const struct shared_write **op,
                       size_t cnt)
@@ -43,14 +51,18 @@ int atomic_order_init(struct atomic_order *o, const struct session *session,
         o->dir_cnt += i == 0 || o->write[i]->dir != o->write[i - 1]->dir;
     o->head = calloc(o->dir_cnt + 1, sizeof(*o->head));
     o->end = calloc(o->dir_cnt + 1, sizeof(*o->end));
+    o->from = calloc(o->dir_cnt + 1, sizeof(*o->from));
+    o->until = calloc(o->dir_cnt + 1, sizeof(*o->until));
     o->trial = malloc((o->write_cnt + 1) * sizeof(*o->trial));
-    if (!o->head || !o->end || !o->trial)
+    if (!o->head || !o->end || !o->from || !o->until || !o->trial)
         return -1;
     for (size_t i = 0, r = 0; i < o->write_cnt; i++) {
         if (i > 0 && o->write[i]->dir != o->write[i - 1]->dir)
             o->head[++r] = i;
         o->end[r] = i + 1;
     }
+    for (size_t r = 0; r < o->dir_cnt; r++)
+        set_head(o, r, o->head[r]);
     return 0;
 }
 
@@ -60,6 +72,8 @@ void atomic_order_free(struct atomic_order *o)
     free(o->write);
     free(o->head);
     free(o->end);
+    free(o->from);
+    free(o->until);
     free(o->trial);
     free(o->undo);
     memset(o, 0, sizeof(*o));
@@ -175,10 +189,10 @@ static bool try_op(struct atomic_order *o, const struct shared_write *w, uint64_
  * capture shows that a remaining write of another direction was executed before that write. */
 static bool may_be_next(const struct atomic_order *o, size_t run)
 {
-    const struct shared_write *w = o->write[o->head[run]];
+    uint32_t from = o->from[run];
 
     for (size_t r = 0; r < o->dir_cnt; r++)
-        if (r != run && o->head[r] < o->end[r] && o->write[o->head[r]]->until < w->from)
+        if (o->until[r] < from && r != run)
             return false;
     return true;
 }
@@ -188,21 +202,18 @@ static bool may_be_next(const struct atomic_order *o, size_t run)
  * at this position, or SIZE_MAX. Returns SIZE_MAX if no direction is left. */
 static size_t next_dir(const struct atomic_order *o, size_t last)
 {
-    const struct shared_write *before =
-        last == SIZE_MAX ? NULL : o->write[o->head[last]]; /* write of direction `last`, which
-                                                            * was tried and undone */
+    size_t before =
+        last == SIZE_MAX ? 0 : o->from[last]; /* of the write that was tried and undone */
+    uint32_t best_from = UINT32_MAX;
     size_t best = SIZE_MAX;
 
     for (size_t r = 0; r < o->dir_cnt; r++) {
-        const struct shared_write *w;
+        uint32_t from = o->from[r];
 
-        if (o->head[r] == o->end[r])
+        if (from >= best_from || from < before || (from == before && last != SIZE_MAX && r <= last))
             continue;
-        w = o->write[o->head[r]];
-        if (before && (w->from < before->from || (w->from == before->from && r <= last)))
-            continue;
-        if (best == SIZE_MAX || w->from < o->write[o->head[best]]->from)
-            best = r;
+        best = r;
+        best_from = from;
     }
     return best;
 }
@@ -223,7 +234,7 @@ bool atomic_order_find(struct atomic_order *o, uint64_t *effort, uint64_t limit)
                 return false;
             last = o->trial[--depth].dir;
             undo_writes(o, o->trial[depth].undo);
-            o->head[last]--;
+            set_head(o, last, o->head[last] - 1);
             continue;
         }
         if (!may_be_next(o, run) || !try_op(o, o->write[o->head[run]], effort)) {
@@ -231,7 +242,7 @@ bool atomic_order_find(struct atomic_order *o, uint64_t *effort, uint64_t limit)
             continue;
         }
         o->trial[depth++] = (struct atomic_trial){.dir = run, .undo = undo};
-        o->head[run]++;
+        set_head(o, run, o->head[run] + 1);
         last = SIZE_MAX;
     }
     return true;

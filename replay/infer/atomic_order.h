@@ -41,6 +41,8 @@ struct atomic_order {
     size_t dir_cnt;
     size_t *head; /* for each direction: index in `write` of its next write */
     size_t *end;
+    uint32_t *from;  /* `from` of the next write of each direction, UINT32_MAX after the last */
+    uint32_t *until; /* the same for `until` */
     struct atomic_trial *trial; /* one element for each write */
     struct atomic_undo *undo;
     size_t undo_cnt;

@@ -3,50 +3,128 @@
 
 #include <string.h>
 
-/* State while a value is written as text. jansson passes the text in parts of a few bytes each;
- * `buf` collects them. */
+/* Text of a value. Its parts have a few bytes each, so they are written together. jansson's own
+ * functions call snprintf() for each number. */
 struct dump {
     FILE *out;
-    unsigned indent; /* number of spaces before the line on which the value begins */
-    size_t len;      /* bytes in `buf` */
+    bool failed;
+    size_t len; /* bytes in `buf` */
     char buf[2048];
 };
 
-static int flush_parts(struct dump *dump)
+static void flush_parts(struct dump *dump)
 {
-    size_t len = dump->len;
-
+    dump->failed |= fwrite(dump->buf, 1, dump->len, dump->out) != dump->len;
     dump->len = 0;
-    return fwrite(dump->buf, 1, len, dump->out) == len ? 0 : -1;
 }
 
-static int add_bytes(struct dump *dump, const char *text, size_t len)
+static void add_bytes(struct dump *dump, const char *text, size_t len)
 {
-    if (len > sizeof(dump->buf) - dump->len && flush_parts(dump) != 0)
-        return -1;
-    if (len > sizeof(dump->buf))
-        return fwrite(text, 1, len, dump->out) == len ? 0 : -1;
+    if (len > sizeof(dump->buf) - dump->len)
+        flush_parts(dump);
+    if (len > sizeof(dump->buf)) {
+        dump->failed |= fwrite(text, 1, len, dump->out) != len;
+        return;
+    }
     memcpy(dump->buf + dump->len, text, len);
     dump->len += len;
+}
+
+static int add_part(const char *text, size_t len, void *ctx)
+{
+    add_bytes(ctx, text, len);
     return 0;
 }
 
-/* Writes a part of a value, and indents after a line feed. jansson passes each line feed as a
- * separate part. Strings contain no line feeds, because JSON escapes them. */
-static int put_part(const char *text, size_t len, void *ctx)
+/* Adds a value that is not an object or an array as jansson writes it. */
+static void add_scalar(struct dump *dump, const json_t *value)
 {
-    static const char spaces[] = "        ";
-    struct dump *dump = ctx;
-    unsigned left = len == 1 && *text == '\n' ? dump->indent : 0;
+    if (!value || json_dump_callback(value, add_part, dump, JSON_ENCODE_ANY) != 0)
+        dump->failed = true;
+}
 
-    if (add_bytes(dump, text, len) != 0)
-        return -1;
-    for (unsigned n; left > 0; left -= n) {
-        n = left < sizeof(spaces) - 1 ? left : sizeof(spaces) - 1;
-        if (add_bytes(dump, spaces, n) != 0)
-            return -1;
+static void add_string(struct dump *dump, const char *text, size_t len)
+{
+    bool plain = true; /* needs no escape sequence and is not checked for UTF-8 */
+
+    for (size_t i = 0; i < len && plain; i++)
+        plain = text[i] >= ' ' && text[i] <= '~' && text[i] != '"' && text[i] != '\\';
+    if (plain) {
+        add_bytes(dump, "\"", 1);
+        add_bytes(dump, text, len);
+        add_bytes(dump, "\"", 1);
+    } else {
+        json_t *string = json_stringn(text, len);
+
+        add_scalar(dump, string);
+        json_decref(string);
     }
-    return 0;
+}
+
+static void add_integer(struct dump *dump, json_int_t integer)
+{
+    char buf[24], *p = buf + sizeof(buf);
+    unsigned long long left = (unsigned long long)integer;
+
+    if (integer < 0)
+        left = -left;
+    do
+        *--p = (char)('0' + left % 10);
+    while (left /= 10);
+    if (integer < 0)
+        *--p = '-';
+    add_bytes(dump, p, (size_t)(buf + sizeof(buf) - p));
+}
+
+/* Adds the comma after the previous part, if any, and begins a line. */
+static void add_line(struct dump *dump, const char *comma, unsigned indent)
+{
+    static const char spaces[] = "                ";
+
+    add_bytes(dump, comma, strlen(comma));
+    add_bytes(dump, "\n", 1);
+    for (unsigned n; indent > 0; indent -= n) {
+        n = indent < sizeof(spaces) - 1 ? indent : sizeof(spaces) - 1;
+        add_bytes(dump, spaces, n);
+    }
+}
+
+/* Adds a value whose first line is indented by `indent` spaces. */
+static void add_value(struct dump *dump, json_t *value, unsigned indent)
+{
+    const char *comma = "", *key;
+    json_t *part;
+    size_t i;
+
+    if (json_is_object(value) && json_object_size(value) > 0) {
+        add_bytes(dump, "{", 1);
+        json_object_foreach(value, key, part)
+        {
+            add_line(dump, comma, indent + 2);
+            add_string(dump, key, strlen(key));
+            add_bytes(dump, ": ", 2);
+            add_value(dump, part, indent + 2);
+            comma = ",";
+        }
+        add_line(dump, "", indent);
+        add_bytes(dump, "}", 1);
+    } else if (json_is_array(value) && json_array_size(value) > 0) {
+        add_bytes(dump, "[", 1);
+        json_array_foreach(value, i, part)
+        {
+            add_line(dump, comma, indent + 2);
+            add_value(dump, part, indent + 2);
+            comma = ",";
+        }
+        add_line(dump, "", indent);
+        add_bytes(dump, "]", 1);
+    } else if (json_is_integer(value)) {
+        add_integer(dump, json_integer_value(value));
+    } else if (json_is_string(value)) {
+        add_string(dump, json_string_value(value), json_string_length(value));
+    } else {
+        add_scalar(dump, value);
+    }
 }
 
 static void put_value(struct json_writer *w, json_t *value, unsigned indent)
@@ -54,12 +132,13 @@ static void put_value(struct json_writer *w, json_t *value, unsigned indent)
     struct dump dump;
 
     dump.out = w->out;
-    dump.indent = indent;
+    dump.failed = !value;
     dump.len = 0;
-    if (!value || (w->out && (json_dump_callback(value, put_part, &dump,
-                                                 JSON_ENCODE_ANY | JSON_INDENT(2)) != 0 ||
-                              flush_parts(&dump) != 0)))
-        w->failed = true;
+    if (value && w->out) {
+        add_value(&dump, value, indent);
+        flush_parts(&dump);
+    }
+    w->failed |= dump.failed;
     json_decref(value);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Tests of util/json_writer.h: the text must equal that of jansson for the same object. */
 #include <jansson.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include "support/suite.h"
@@ -12,10 +13,28 @@ static json_t *nested(void)
                      "empty");
 }
 
+/* Returns one value of each type, and a text of each kind. */
+static json_t *all_types(void)
+{
+    char spaces[5000];
+    json_t *o = json_pack("{s:b, s:b, s:n, s:f, s:f, s:s, s:s, s:s, s:s}", "true", 1, "false", 0,
+                          "none", "half", 0.5, "large", 1e300, "quote", "say \"no\"", "path",
+                          "a\\b/c", "delete", "\x7F", "umlaut", "\xC3\xA4");
+
+    memset(spaces, ' ', sizeof(spaces) - 1);
+    spaces[sizeof(spaces) - 1] = '\0';
+    json_object_set_new(o, "long", json_string(spaces));
+    json_object_set_new(o, "zero byte", json_stringn("a\0b", 3));
+    json_object_set_new(o, "tab\tkey", json_integer(0));
+    json_object_set_new(o, "least", json_integer(INT64_MIN));
+    json_object_set_new(o, "most", json_integer(INT64_MAX));
+    return o;
+}
+
 static void text_equals_that_of_json_dumps(void)
 {
     json_t *object = json_pack("{s:o, s:[], s:[o, i, o], s:i}", "first", nested(), "empty",
-                               "elements", nested(), 2, nested(), "last", -1);
+                               "elements", nested(), 2, all_types(), "last", -1);
     char *want = json_dumps(object, JSON_INDENT(2)), *text;
     size_t len;
     FILE *out = open_memstream(&text, &len);
@@ -29,7 +48,7 @@ static void text_equals_that_of_json_dumps(void)
     json_writer_element(&w, nested());
     json_writer_next(&w);
     putc('2', out);
-    json_writer_element(&w, nested());
+    json_writer_element(&w, all_types());
     json_writer_list_end(&w);
     json_writer_member(&w, "last", json_integer(-1));
     fputs("\n}", out);

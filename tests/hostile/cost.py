@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """Searches captures that cost much more than ordinary traffic with as many packets and connections, and prints the
-worst of each command with its cost relative to that traffic. Also counts the cost of hostile drills and requests of the
-agent for each byte, relative to ordinary ones (texts.py), and that of frames that a live port receives, relative to
+worst of each command with its cost relative to that traffic. Does the same for drills and requests of the agent, whose
+cost is that of each byte relative to ordinary ones (texts.py), and for frames that a live port receives, relative to
 WRITEs (live.py).
 
 cost.py --bin FOLDER [--seed N] [--only REGEX] [--engines REGEX] [--limit RATIO] [--packets N] [--seconds S] [--most N]
 
 --engines prints only the rows of the commands whose names match.
 
-The search of each command begins with all shapes (shapes.py). For the given time it then changes the worst captures
-so far, and keeps each change that costs more CPU time or more memory (the largest resident memory). Then
-valgrind counts the instructions of the N worst captures. Their number decides, because it does not depend on the load
-of the machine. tshark with the plugin starts too slowly in valgrind, so its CPU time decides. The script prints the
-rows of a command as soon as they are known.
+The search of each command (search.py) begins with all shapes (shapes.py). For S seconds it then changes the worst
+inputs so far, and keeps each change that costs more CPU time or more memory (the largest resident memory). Then
+valgrind counts the instructions of the N worst inputs. Their number decides, because it does not depend on the load
+of the machine. tshark with the plugin starts too slowly in valgrind, so its CPU time decides. For drills,
+the agent and the live port, valgrind first counts the instructions of all shapes. The script prints the rows of a command
+as soon as they are known.
 
 The cost of ordinary traffic has two parts: the cost of each packet, measured with a long connection, and the cost of
 each connection or connection request, measured with short connections. The memory of ordinary traffic has a third part,
@@ -28,11 +29,11 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 
 import bounded
 import captures
 import live
+import search
 import shapes
 import texts
 
@@ -81,13 +82,30 @@ EMPTY = 4  # packets of a capture whose cost equals that of starting the program
 class Engine:
     """One command, and the cost of ordinary input."""
 
-    def __init__(self, command, name, folder, bin_dir):
+    def __init__(self, command, name, folder, bin_dir, shapes_of=None):
         self.command, self.name, self.folder = command, name, folder
+        self.shapes = shapes_of or shapes.SHAPES
         self.rocedrill, self.peak = (os.path.join(bin_dir, program) for program in ("rocedrill", "peak"))
         self.costs = {}  # by method of measuring: cost of an empty input, of a unit and of a connection
         self.rss = 0
         self.byte = 0  # memory for each byte by which units are longer than ordinary ones
         self.counted = {}  # number of connections of the last capture
+
+    def inputs(self, cnt):
+        """Yields the name and the input of each shape."""
+        for name, shape in self.shapes.items():
+            yield name, list(shape(cnt))
+
+    def store(self, path, frames):
+        """Writes an input. Returns the number of its units."""
+        return shapes.write(path, frames)
+
+    def changed(self, rng, frames):
+        return search.changed_frames(rng, frames)
+
+    def search_size(self, cnt):
+        """Returns the units of the inputs of a search. CPU time does not measure less."""
+        return cnt
 
     def sure(self):
         """Returns the method whose count decides: CPU seconds for tshark, instructions for all others."""
@@ -122,9 +140,9 @@ class Engine:
                                             for frame in captures.frames_of(path))
 
     def words(self, path):
-        """Returns the command for an input."""
+        """Returns the command for an input, or for a list of inputs."""
         words = [word.format(out=os.path.join(self.folder, "out"), **{"in": path}) for word in self.command]
-        return words if "{in}" in self.command else [*words, path]
+        return words if "{in}" in self.command else words + (path if isinstance(path, list) else [path])
 
     def quick(self, path):
         """Returns the CPU time, and stores the memory."""
@@ -192,95 +210,54 @@ class Engine:
 class Live(Engine):
     """A command that receives the frames of a file as a live device does."""
 
-    def __init__(self, command, name, folder, bin_dir, shapes_of):
-        super().__init__(command, name, folder, bin_dir)
-        self.shapes = shapes_of
-
     def write_ordinary(self, path, cnt):
         return shapes.write(path, self.shapes["ordinary"](cnt))
+
+    def search_size(self, cnt):
+        return 10 * cnt
 
 
 class Parser(Engine):
     """A command that reads text. Its cost is that of each byte."""
 
-    def __init__(self, command, name, folder, bin_dir, shapes_of):
-        super().__init__(command, name, folder, bin_dir)
-        self.shapes = shapes_of
+    REPEATS = 20  # number of times that a measured run reads the text, because it takes too little CPU time
 
-    def write(self, path, shape, room):
-        text = self.shapes[shape](room)
-        with open(path, "w", encoding="utf-8") as file:
+    def __init__(self, command, name, folder, bin_dir, shapes_of, room):
+        super().__init__(command, name, folder, bin_dir, shapes_of)
+        self.room = room  # length of a text, bytes
+
+    def search_size(self, cnt):
+        return self.room
+
+    def quick(self, path):
+        return super().quick([path] * self.REPEATS)
+
+    def inputs(self, cnt):
+        return ((name, shape(cnt)) for name, shape in self.shapes.items())
+
+    def store(self, path, text):
+        with open(path, "w", encoding="utf-8", newline="") as file:
             return file.write(text)
 
+    def changed(self, rng, text):
+        return captures.spoilt_text(rng, text)
+
     def write_ordinary(self, path, cnt):
-        return self.write(path, "ordinary", cnt)
-
-
-def changed(rng, frames):
-    """Returns the frames with a few frames changed, or with a part repeated, moved or reversed."""
-    frames = captures.spoilt_frames(rng, frames)
-    for _ in range(rng.randrange(3)):
-        begin, end = sorted(rng.randrange(len(frames) + 1) for _ in range(2))
-        part = frames[begin:end]
-        kind = rng.randrange(3)
-        if kind == 0:
-            frames[begin:end] = part[::-1]
-        elif kind == 1:
-            del frames[begin:end]
-            at = rng.randrange(len(frames) + 1)
-            frames[at:at] = part
-        else:
-            at = rng.randrange(max(1, len(frames) - len(part)))
-            frames[at:at + len(part)] = part
-    return frames
-
-
-class Worst:
-    """The captures of one engine that cost most time, and those that cost most memory: (ratio, name, frames)."""
-
-    KEPT = 8
-
-    def __init__(self, engine):
-        self.engine, self.found, self.heavy = engine, [], []
-
-    def kept(self, best, ratio, name, path):
-        """Returns the best captures with this one, if it is one of them."""
-        if len(best) == self.KEPT and ratio <= best[-1][0]:
-            return best
-        return sorted(best + [(ratio, name, captures.frames_of(path))], key=lambda one: -one[0])[:self.KEPT]
-
-    def run(self, name, path, cnt):
-        self.found = self.kept(self.found, self.engine.ratio(path, cnt, self.engine.seconds), name, path)
-        self.heavy = self.kept(self.heavy, self.engine.ratio(path, cnt, self.engine.last_memory), name, path)
-
-
-def search(worst, args, rng, folder):
-    """Runs all shapes, then changed captures for a time. Returns the number of changed captures."""
-    path = os.path.join(folder, "turn.pcap")
-    for count in (worst.engine.seconds, worst.engine.memory):  # now, because it replaces the memory of the last run
-        worst.engine.learn(count, args.packets)
-    for name, shape in shapes.SHAPES.items():
-        worst.run(name, path, shapes.write(path, shape(args.packets)))
-    begin, turns = time.monotonic(), 0
-    while time.monotonic() - begin < args.seconds:
-        _, name, frames = rng.choice(worst.found + worst.heavy)
-        worst.run(name.split(" ")[0] + " changed", path, shapes.write(path, changed(rng, frames)))
-        turns += 1
-    return turns
+        return self.store(path, self.shapes["ordinary"](cnt))
 
 
 def judge(worst, args, folder):
-    """Prints the worst captures. Returns whether all are within the limit."""
-    path, good = os.path.join(folder, "worst.pcap"), True
+    """Prints the worst inputs of a search. Returns whether all are within the limit."""
+    path, good = os.path.join(folder, "worst"), True
     engine = worst.engine
-    for shown, (ratio, name, frames) in enumerate(worst.found[:args.most]):
+    for shown, (ratio, name, worth) in enumerate(worst.found[:args.most]):
         if shown and ratio < SUSPECT * args.limit:
             break
-        cnt = shapes.write(path, frames)
+        cnt = engine.store(path, worth)
         sure = engine.ratio(path, cnt, engine.sure())
         good = put_row(engine.name, name, cnt, f"{ratio:8.1f}x {sure:12.1f}x", sure <= args.limit) and good
-    memory, name, frames = worst.heavy[0]
-    return put_row(engine.name, name, len(frames), f"{'':9} {'':13} {memory:6.1f}x", memory <= args.limit) and good
+    memory, name, worth = worst.heavy[0]
+    return put_row(engine.name, name, len(worth), f"{'':9} {'':13} {memory:6.1f}x", memory <= args.limit) and good
 
 
 def put_row(engine, name, cnt, text, good):
@@ -290,12 +267,12 @@ def put_row(engine, name, cnt, text, good):
 
 def judge_shapes(engines, args, folder):
     """Counts the instructions of the shapes whose names match --only. Returns whether all are within the limit."""
-    path, good = os.path.join(folder, "shape.pcap"), True
+    path, good = os.path.join(folder, "shape"), True
     for engine in engines:
-        for name, shape in shapes.SHAPES.items():
-            if re.search(args.only, f"{engine.name}: {name}$"):
-                cnt = shapes.write(path, shape(args.packets))
-                good = judged(engine, name, path, cnt, args.limit) and good
+        for name, shape in engine.shapes.items():
+            if re.search(args.only or "", f"{engine.name}: {name}$"):
+                worth = shape(engine.room if isinstance(engine, Parser) else args.packets)
+                good = judged(engine, name, path, engine.store(path, worth), args.limit) and good
     return good
 
 
@@ -310,30 +287,14 @@ def judged(engine, name, path, cnt, limit):
 judged.rows = 0
 
 
-def judge_live(args, folder):
-    """As judge_texts, for the frames of a live device."""
-    path, good = os.path.join(folder, "live.pcap"), True
-    for receiver, (words, shapes_of) in LIVE.items():
-        if not re.search(args.engines, receiver):
-            continue
-        engine = Live([os.path.join(args.bin, words[0]), *words[1:]], receiver, folder, args.bin, shapes_of)
-        for name, shape in shapes_of.items():
-            if re.search(args.only or "", f"{receiver}: {name}$"):
-                good = judged(engine, name, path, shapes.write(path, shape(args.packets)), args.limit) and good
-    return good
-
-
-def judge_texts(args, folder):
-    """Counts the instructions of the texts whose names match --only. Returns whether all are within the limit."""
-    path, good = os.path.join(folder, "text.drill"), True
-    for parser, (words, shapes_of, room) in TEXTS.items():
-        if not re.search(args.engines, parser):
-            continue
-        engine = Parser([os.path.join(args.bin, words[0]), *words[1:]], parser, folder, args.bin, shapes_of)
-        for name in shapes_of:
-            if re.search(args.only or "", f"{parser}: {name}$"):
-                good = judged(engine, name, path, engine.write(path, name, room), args.limit) and good
-    return good
+def quick_engines(args, folder):
+    """Returns the parsers of texts and the receivers of frames."""
+    def command(words):
+        return [os.path.join(args.bin, words[0]), *words[1:]]
+    found = [Parser(command(words), name, folder, args.bin, shapes_of, room)
+             for name, (words, shapes_of, room) in TEXTS.items()]
+    found += [Live(command(words), name, folder, args.bin, shapes_of) for name, (words, shapes_of) in LIVE.items()]
+    return [engine for engine in found if re.search(args.engines, engine.name)]
 
 
 def main():
@@ -345,7 +306,7 @@ def main():
     parser.add_argument("--limit", type=float, default=10)
     parser.add_argument("--packets", type=int, default=4000)
     parser.add_argument("--seconds", type=float, default=0, help="time of the search for each command")
-    parser.add_argument("--most", type=int, default=8, help="captures of each command whose instructions are counted")
+    parser.add_argument("--most", type=int, default=8, help="inputs of each command whose instructions are counted")
     args = parser.parse_args()
     rng = random.Random(args.seed)
     with tempfile.TemporaryDirectory(prefix="rocedrill-cost-") as folder, contextlib.ExitStack() as stack:
@@ -358,16 +319,17 @@ def main():
             shark = stack.enter_context(captures.Tshark(plugins))
             engines.append(Engine(shark.command(["-2", "-V", "-r"]), PLUGIN, folder, args.bin))
         print(f"{'command':14} {'input':34} {'packets':>8} {'CPU time':>9} {'instructions':>13} {'memory':>7}", flush=True)
-        good = all([judge_texts(args, folder), judge_live(args, folder)])
+        quick = quick_engines(args, folder)
+        good = judge_shapes(quick, args, folder)
         if args.only:
             good = judge_shapes(engines, args, folder) and good
             return int(not good) if judged.rows else f"no shape matches {args.only!r} ('ENGINE: SHAPE$', the $ is a character)"
         turns = 0
-        for engine in engines:
-            worst = Worst(engine)
-            turns += search(worst, args, rng, folder)
+        for engine in engines + (quick if args.seconds else []):
+            worst = search.Worst(engine)
+            turns += search.search(worst, args, rng, folder)
             good = judge(worst, args, folder) and good
-        print(f"seed {args.seed}, {len(shapes.SHAPES)} shapes and {turns} changed captures of {args.packets} packets")
+        print(f"seed {args.seed}, {len(shapes.SHAPES)} shapes and {turns} changed inputs of {args.packets} packets")
     return int(not good)
 
 

@@ -14,15 +14,15 @@ LONGEST_TICK = 0.5  # longest tick of the clock, s; a longer one means that this
 
 
 def starved(pids):
-    """Returns the total time for which the threads of these processes have waited for a CPU, s."""
-    total = 0
+    """Returns how long each thread of these processes has waited for a CPU, as {path: s}."""
+    found = {}
     for path in [path for pid in pids for path in glob.glob(f"/proc/{pid}/task/*/schedstat")]:
         try:
             with open(path, encoding="ascii") as file:
-                total += int(file.read().split()[1])
+                found[path] = int(file.read().split()[1]) / 1e9
         except (OSError, IndexError):
             pass  # the thread ended, or this kernel does not measure
-    return total / 1e9
+    return found
 
 
 class Patience:
@@ -35,7 +35,7 @@ class Patience:
     def __init__(self, seconds, pids=None):
         self.seconds, self.before = seconds, time.monotonic()
         self.pids, self.spare = pids, seconds * (self.MOST - 1)
-        self.starved, self.judged = starved(pids()) if pids else 0, self.before
+        self.starved, self.judged = starved(pids()) if pids else {}, self.before
 
     def left(self):
         time.sleep(TICK)
@@ -44,7 +44,8 @@ class Patience:
         self.before = now
         if self.seconds <= 0 and self.pids:
             before, self.starved = self.starved, starved(self.pids())
-            more = max(0, min(self.starved - before, now - self.judged, self.spare))
+            waited = sum(seconds - before.get(path, 0) for path, seconds in self.starved.items())
+            more = max(0, min(waited, now - self.judged, self.spare))
             self.seconds, self.spare, self.judged = self.seconds + more, self.spare - more, now
         return self.seconds > 0
 

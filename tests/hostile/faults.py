@@ -15,16 +15,22 @@ import bounded
 import lab as labs
 
 HANG = 60  # longest run of a pair that may still do its work after the fault, s
-RETRIES = 6  # time after which the retry timeouts of these programs have ended, s
+# time after which a program whose peer was killed gives up, s: the retry timeouts of its QP or, if file_transfer has no
+# request outstanding, its own limit
+RETRIES = {"ib_write_bw": 6, "rping": 6, "transfer": 12}
 ENDING = 4  # time in which a program, rnic-run and a recording end, s
 LONGEST = {"ib_write_bw": 1.5, "rping": 1.5, "transfer": 0.2}  # longest wait before a fault, s
-KILLED_SIZE = {"ib_write_bw": 100, "rping": 100, "transfer": 20}  # work of a pair that is killed before its end
+LONGEST_TO_KILL = {"ib_write_bw": 0.25, "rping": 0.25, "transfer": 0.1}  # the same for a kill, s
+EARLY = 0.1  # part of the kills that may precede the RDMA connection
+ENDLESS = 1000  # size of a pair that cannot end before it is killed
 TURN = 128  # largest number of frames that a program sends before it writes them to its recording
+CUT = "truncated dump file"  # message of `rocedrill check` about an incomplete packet
 PACKET_BLOCK = 6  # type of the pcapng blocks of packets
 KILLS = 3  # number of kills in each turn
 FAKETIME = "$(dpkg -L libfaketime | grep MT.so)"  # preloaded library that changes the time of day for a program
 lab = current = None  # `current`: name of the fault
 outcomes = collections.defaultdict(collections.Counter)  # (fault, kind of pair): statuses of (server, client)
+hits = collections.defaultdict(collections.Counter)  # (fault, kind of pair): "kills", and "hits" of them (close)
 
 
 def side_of(rng):
@@ -46,11 +52,14 @@ def crashed(done):
     return done.status < 0 or 128 < done.status <= 128 + signal.SIGRTMAX
 
 
-def recording(path):
-    """Returns why a recording cannot be read, or None. It may be empty if the program had sent nothing."""
+def recording(path, may_be_cut=False):
+    """Returns why a recording cannot be read, or None. It may be empty if the program had sent nothing. `may_be_cut`: the
+    last packet may be incomplete, so that `rocedrill check` judges those before it and reports it."""
     if not os.path.exists(path):
         return f"{path} does not exist"
-    done = bounded.run([os.path.join(lab.bin, "rocedrill"), "check", "-q", "--json", "-", path], HANG)
+    done = bounded.run([os.path.join(lab.bin, "rocedrill"), "check", "-q", "--json", "-", path], 20 * HANG, cpu=HANG)
+    if may_be_cut and done.status == 2 and CUT in done.out:
+        return None
     if done.status not in (0, 1) and "no RoCE packet" not in done.out:
         return f"{path}: {done}"
     return None
@@ -100,14 +109,18 @@ def settle(seconds):
 
 def with_fault(pair, fault, may_wait=(), finishes=False, victim=None, limit=HANG):
     """Runs a pair that `fault` disturbs at a random moment. `may_wait`: sides that may still wait at the end. `finishes`:
-    both must finish their work. `victim`: the side that is killed. `limit`: time in which the others must end, s. Returns a
-    description of the error, or None."""
+    both must finish their work. `victim`: the side that is killed; the script counts whether it had a connection then.
+    `limit`: time in which the others must end, s. Returns a description of the error, or None."""
     pair.begin()
     patience = bounded.Patience(HANG)
-    begun = pair.established if finishes else pair.connected
+    early = lab.rng.random() < EARLY
+    if victim is None:
+        begun = pair.established if finishes else pair.connected
+    else:
+        begun = pair.connected if early else pair.transfers
     while not begun() and not any([program.poll() for program in pair.programs]) and patience.left():
         pass
-    settle(lab.rng.random() ** 2 * LONGEST[pair.kind])
+    settle(lab.rng.random() ** 2 * (LONGEST if victim is None else LONGEST_TO_KILL)[pair.kind])
     fault(pair)
     patience = bounded.Patience(limit, pair.every)
     while patience.left() and not all(program.poll() for program in pair.programs):
@@ -122,6 +135,9 @@ def with_fault(pair, fault, may_wait=(), finishes=False, victim=None, limit=HANG
         labs.stacks.end(pair.programs[side].pid)
     done = pair.end(5)
     outcomes[current, pair.kind][tuple("-" if side in ended else one.status for side, one in enumerate(done))] += 1
+    if victim is not None:
+        hits[current, pair.kind]["kills"] += 1
+        hits[current, pair.kind]["hits"] += not early and done[victim].status in (-signal.SIGKILL, 128 + signal.SIGKILL)
     if late:
         return f"{pair.kind}: sides {late} not done after {limit} s, not counting the time that they waited for a CPU: " + " / ".join(str(one) for one in done) + "\n" + stacks
     if finishes:
@@ -136,7 +152,7 @@ def killed(_):
     kind, side = lab.rng.choice(labs.Pair.KINDS), side_of(lab.rng)
     records = [lab.path("killed0.pcapng"), lab.path("killed1.pcapng")]
     shm = lab.rng.random() < 0.5
-    pair = labs.Pair(lab, kind, size=KILLED_SIZE[kind], words=[["-w", path] for path in records], shm=shm)
+    pair = labs.Pair(lab, kind, size=ENDLESS, words=[["-w", path] for path in records], shm=shm)
 
     def fault(pair):
         pid = victim_of(pair, side)
@@ -146,7 +162,7 @@ def killed(_):
         # A peer on another host notices the kill only if it has a request outstanding (threats.md); rping may
         # have none.
         problem = with_fault(pair, fault, may_wait=(other(side),) if kind == "rping" else (), victim=side,
-                             limit=RETRIES + ENDING)
+                             limit=RETRIES[kind] + ENDING)
         problem = problem or recording(records[side])
         if not problem and not shm and os.path.exists(records[other(side)]):
             problem = unrecorded(side, records[side], records[other(side)])
@@ -158,22 +174,23 @@ def killed(_):
 
 
 def watcher_killed(_):
-    """Kills rnic-run itself by SIGKILL. Its program then ends, and the parts of the recording stay readable."""
+    """Kills rnic-run itself by SIGKILL. Its program then ends, and the parts of the recording stay readable. The kernel
+    sends SIGTERM to the program, which may end while it writes its last packet."""
     kind, side = lab.rng.choice(labs.Pair.KINDS), side_of(lab.rng)
     record = lab.path("watcher.pcapng")
     words = [[], []]
     words[side] = ["-w", record]
-    pair = labs.Pair(lab, kind, size=KILLED_SIZE[kind], words=words, shm=lab.rng.random() < 0.5)
+    pair = labs.Pair(lab, kind, size=ENDLESS, words=words, shm=lab.rng.random() < 0.5)
 
     def fault(pair):
         labs.stacks.kill([pair.programs[side].pid])
     try:
         problem = with_fault(pair, fault, may_wait=(other(side),) if kind == "rping" else (), victim=side,
-                             limit=RETRIES + ENDING)
+                             limit=RETRIES[kind] + ENDING)
         parts = glob.glob(record + ".*/*.pcapng")
         for part in parts:
             if os.path.getsize(part):
-                problem = problem or recording(part)
+                problem = problem or recording(part, may_be_cut=True)
     finally:
         pair.tidy()
         for path in glob.glob(record + "*"):
@@ -365,9 +382,12 @@ def cases(bin_dir, folder, seed):
 
 def close():
     """Removes the namespaces. Prints what each fault did to each kind of pair: the statuses of server and client as rnic-run
-    reports them (128 + N: signal N; -9: rnic-run was killed; -: still waited, as on hardware), and how often."""
+    reports them (128 + N: signal N; -9: rnic-run was killed; -: still waited, as on hardware), and how often. Also prints how
+    many of the killed programs were ended by the kill while their QP was connected."""
     if lab:
         lab.close()
     for (fault, kind), statuses in sorted(outcomes.items()):
         print(f"{fault:28} {kind:12} " + ", ".join(f"{server}/{client} {cnt}x" for (server, client), cnt in
                                                    statuses.most_common()), flush=True)
+    for (fault, kind), counts in sorted(hits.items()):
+        print(f"{fault:28} {kind:12} {counts['hits']} of {counts['kills']} hit a program with a connected QP", flush=True)

@@ -20,6 +20,8 @@ MTU = 4300
 SERVER, CLIENT = 0, 1
 PATIENCE = 120  # longest wait on a loaded machine, s
 FILE_SIZE = 3000000
+SLOWLY = ["--rate_limit_type", "SW", "--rate_limit", "10", "--rate_units", "M", "--burst_size", "2"]  # MiB/s
+RANDOM_SIZE = 4  # size of a pair up to which all bytes of its file are random; the others are 0 and need no disk
 TRANSFER = "transfer"
 UNWRITTEN = 8192  # bytes that a killed file_transfer may not have written to its file
 RESULT = r"^ 65536 +\d+"  # last line of ib_write_bw
@@ -75,7 +77,7 @@ class Pair:
     """One pair of programs. `options` of each side: words for rnic-run and limits of bounded.Program. With `shm` both
     sides run at the server's end and use shared memory."""
 
-    KINDS = ("ib_write_bw", "rping", "transfer")
+    KINDS = ("ib_write_bw", "rping", TRANSFER)
     number = 0
 
     def __init__(self, lab, kind, size=1.0, words=((), ()), limits=({}, {}), shell=("", ""), shm=False):
@@ -90,6 +92,8 @@ class Pair:
         if kind == "ib_write_bw":
             self.ready = str(port)
             common = ["ib_write_bw", "-F", "-n", str(max(5, int(300 * size))), "-p", str(port)]
+            if size > RANDOM_SIZE:
+                common += SLOWLY
             commands = [common + ["-x", lab.gids[SERVER][0]], common + ["-x", lab.gids[ends[CLIENT]][0], host]]
         elif kind == "rping":
             self.ready = f"cm/106/{port}"
@@ -100,7 +104,8 @@ class Pair:
         else:
             self.ready = str(port)
             with open(self.source, "wb") as file:
-                file.write(lab.rng.randbytes(max(1000, int(FILE_SIZE * size))))
+                file.write(lab.rng.randbytes(max(1000, int(FILE_SIZE * min(size, RANDOM_SIZE)))))
+                file.truncate(max(1000, int(FILE_SIZE * size)))
             program = os.path.join(lab.bin, "programs", "file_transfer")
             commands = [[program, "receive", str(port), self.target],
                         [program, "send", host, str(port), self.source]]
@@ -143,8 +148,12 @@ class Pair:
     def established(self):
         """Returns whether both programs have a connection, for rping too. Before that, a link that is down ends rping's
         client with ADDR_ERROR, and its server waits for another client, as on hardware."""
-        if self.kind != "rping":
-            return self.connected()
+        return self.connected() if self.kind != "rping" else self.transfers()
+
+    def transfers(self):
+        """Returns whether the client has a QP in the state RTS or, for a file transfer, the receiver has written data."""
+        if self.kind == TRANSFER:
+            return os.path.exists(self.target) and os.path.getsize(self.target) > 0
         info = self.spaces[CLIENT].command(os.path.join(self.lab.bin, "rnic-info"), "resource")
         return " state RTS " in subprocess.run(info, stdout=subprocess.PIPE, text=True, check=True).stdout
 

@@ -23,6 +23,9 @@ import tempfile
 import time
 import urllib.request
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+from pcap import frames_of  # noqa: E402
+
 TOP = pathlib.Path(__file__).resolve().parents[2]
 CAPTURE = TOP / "traces/captures/multi-qp.pcap"
 WAIT = 60  # longest wait, s
@@ -57,16 +60,6 @@ def enter_namespace():
 
 def sh(command):
     subprocess.run(["sh", "-euc", command], check=True)
-
-
-def frames_of(path):
-    """Returns the frames of a pcap file in the byte order of this machine."""
-    data, at, frames = path.read_bytes(), 24, []
-    while at < len(data):
-        length = struct.unpack_from("=I", data, at + 8)[0]
-        frames.append(data[at + 16:at + 16 + length])
-        at += 16 + length
-    return frames
 
 
 def in_erspan(frame, number):

@@ -19,7 +19,8 @@ import texts
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.join(HERE, "..", "..")
-sys.path.insert(0, os.path.join(HERE, "..", "plugin"))
+sys.path[:0] = [os.path.join(HERE, "..", folder) for folder in ("plugin", "support")]
+from pcap import frames_of  # noqa: E402
 from tshark import Tshark  # noqa: E402
 
 MEMORY = 2 << 30  # limit of the address space of a command, bytes
@@ -129,18 +130,6 @@ def spoilt_frames(rng, frames):
         elif len(frame) > PREFIX:
             frame[rng.randrange(14, min(len(frame), PREFIX + 48))] = rng.randrange(256)
             frames[at] = sealed(bytes(frame)) if rng.randrange(2) else bytes(frame)
-    return frames
-
-
-def frames_of(path):
-    """Returns the frames of a little-endian pcap file."""
-    with open(path, "rb") as file:
-        data = file.read()
-    frames, at = [], 24
-    while at + 16 <= len(data) and data[:4] in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1"):
-        size = struct.unpack_from("<I", data, at + 8)[0]
-        frames.append(data[at + 16:at + 16 + size])
-        at += 16 + size
     return frames
 
 

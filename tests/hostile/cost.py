@@ -38,6 +38,7 @@ import shapes
 import texts
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from pcap import frames_of  # noqa: E402
 from seed import add_seed_option  # noqa: E402
 
 ENGINES = {
@@ -137,7 +138,7 @@ class Engine:
                               check=False)
         summary = json.loads(next(line for line in done.stdout.splitlines() if line.startswith('{"type":"summary"')))
         return summary["connections"] + sum(frame[MAD - 20:][5:8] == CM_QPN and frame[MAD + 16:MAD + 18] == CM_REQ
-                                            for frame in captures.frames_of(path))
+                                            for frame in frames_of(path))
 
     def words(self, path):
         """Returns the command for an input, or for a list of inputs."""

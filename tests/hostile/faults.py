@@ -9,7 +9,6 @@ import glob
 import os
 import random
 import signal
-import struct
 
 import bounded
 import lab as labs
@@ -25,7 +24,6 @@ EARLY = 0.1  # part of the kills that may precede the RDMA connection
 ENDLESS = 1000  # size of a pair that cannot end before it is killed
 TURN = 128  # largest number of frames that a program sends before it writes them to its recording
 CUT = "truncated dump file"  # message of `rocedrill check` about an incomplete packet
-PACKET_BLOCK = 6  # type of the pcapng blocks of packets
 KILLS = 3  # number of kills in each turn
 FAKETIME = "$(dpkg -L libfaketime | grep MT.so)"  # preloaded library that changes the time of day for a program
 lab = current = None  # `current`: name of the fault
@@ -65,24 +63,12 @@ def recording(path, may_be_cut=False):
     return None
 
 
-def frames_in(path):
-    """Yields the frames of a pcapng file."""
-    with open(path, "rb") as file:
-        data = file.read()
-    at = 0
-    while at + 12 <= len(data):
-        kind, size = struct.unpack_from("<II", data, at)
-        if kind == PACKET_BLOCK:
-            yield data[at + 28:at + 28 + struct.unpack_from("<I", data, at + 20)[0]]
-        at += size
-
-
 def unrecorded(side, record, peers):
     """Compares the recording of a killed program with that of its peer on the other host. The kill may lose the frames
     that the program sent in its last turn. Returns a description of the error, or None."""
     mac = bytes.fromhex(labs.wire.MACS[side].replace(":", ""))
-    seen = collections.Counter(frame for frame in frames_in(peers) if frame[6:12] == mac)
-    lost = (seen - collections.Counter(frames_in(record))).total()
+    seen = collections.Counter(frame for frame in labs.frames_of(peers) if frame[6:12] == mac)
+    lost = (seen - collections.Counter(labs.frames_of(record))).total()
     return f"{lost} of {seen.total()} frames that the peer received are not in {record}" if lost > TURN else None
 
 

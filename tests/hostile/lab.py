@@ -10,10 +10,12 @@ import sys
 
 import bounded
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "programs"))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", folder) for folder in ("programs", "support")]
 import run as rows_of  # noqa: E402
 import stacks  # noqa: E402
 import wire  # noqa: E402
+from pcap import frames_of  # noqa: E402
 
 LINK = "wire0"
 MTU = 4300

@@ -14,10 +14,12 @@ import re
 import shutil
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+from pcap import frames_in, frames_of  # noqa: E402
 
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 DEADLINE = 120  # longest wait, s
@@ -30,16 +32,6 @@ def enter_namespace():
                        dict(os.environ, EXTCAP_INSIDE="user" if user else "root"))
     print("cannot create a network namespace")
     sys.exit(77)
-
-
-def records(data):
-    """Returns the packets of a pcap file in host byte order."""
-    at, found = 24, []
-    while at < len(data):
-        length = struct.unpack_from("=I", data, at + 8)[0]
-        found.append(data[at + 16:at + 16 + length])
-        at += 16 + length
-    return found
 
 
 class Extcap:
@@ -126,7 +118,7 @@ def check_process(test, pid, frames):
         data += more
     child.send_signal(signal.SIGTERM)
     child.wait(DEADLINE)
-    test.expect("captured packets", records(data) == frames, True)
+    test.expect("captured packets", list(frames_in(data)) == frames, True)
     test.expect("messages of a capture without error", child.stderr.read(), b"")
     said = test.run("--capture", "--extcap-interface", "rocedump-rdma-none0", "--fifo", "/dev/null", status=1)
     test.expect("message of tcpdump", "none0: No such device" in said, True)
@@ -235,7 +227,7 @@ def main():
         check_lists(test, os.getpid())
         check_rnics(test)
         check_errors(test)
-        check_process(test, os.getpid(), records(pathlib.Path(capture).read_bytes()))
+        check_process(test, os.getpid(), frames_of(capture))
         if os.environ["EXTCAP_INSIDE"] == "root":
             check_other_user(test)
         check_ssh(test, capture)

@@ -13,12 +13,14 @@ import pathlib
 import re
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
 import time
 import urllib.request
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../support"))
+from pcap import frames_of  # noqa: E402
 
 DEADLINE = 120  # longest wait, s
 
@@ -31,15 +33,6 @@ def enter_namespace():
                        dict(os.environ, INTERFACE_INSIDE="1"))
     print("cannot create a network namespace")
     sys.exit(77)
-
-
-def frames_of(capture):
-    """Returns the frames of a pcap file in host byte order."""
-    data, at = pathlib.Path(capture).read_bytes(), 24
-    while at < len(data):
-        length = struct.unpack_from("=I", data, at + 8)[0]
-        yield data[at + 16:at + 16 + length]
-        at += 16 + length
 
 
 def wait_for_packets(where, wanted):
@@ -56,7 +49,7 @@ def main():
     program, capture = sys.argv[1:]
     for command in ("ip link set lo up", "ip link add va type veth peer name vb", "ip link set va up", "ip link set vb up"):
         subprocess.run(command.split(), check=True)
-    frames = list(frames_of(capture))
+    frames = frames_of(capture)
     wrong = []
     with tempfile.TemporaryDirectory() as folder:
         child = subprocess.Popen([program, "check", "--live", "vb", "--every", "100ms", "--prometheus", ":0"],

@@ -10,7 +10,7 @@
 #include "support/suite.h"
 
 #define PACKETS 7u /* packets of the message: one First, five Middle, one Last */
-#define ROUNDS  40
+#define ROUNDS  SUITE_TURNS(40)
 
 /* Changes packet `p` before it is sent, or sends another packet before it. */
 typedef void change_fn(struct flowgen *g, struct roce_pkt *p);
@@ -305,7 +305,7 @@ static void one_differing_packet_is_judged_alike(void)
 
 /* ---- random conversations -------------------------------------------------------------------- */
 
-#define TALKS   2000
+#define TALKS   SUITE_TURNS(2000)
 #define ACTIONS 70
 #define FLYING  64u
 

@@ -197,7 +197,7 @@ static void twin_connections_cause_no_errors(void)
 {
     struct rng rng = rng_seed();
 
-    for (unsigned i = 0; i < 200; i++) {
+    for (unsigned i = 0; i < SUITE_TURNS(200); i++) {
         struct flowgen_conn conn[4];
         struct judge_spoil spoil = {.rng = &rng, .head = rng_below(&rng, 30)};
         uint32_t psn = rng_below(&rng, 1 << 24);
@@ -274,7 +274,7 @@ static void guessed_pairs_cause_no_errors(void)
     static const enum roce_encap encaps[] = {ROCE_ENCAP_V1, ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP6};
     struct rng rng = rng_seed();
 
-    for (unsigned n = 0; n < 60; n++)
+    for (unsigned n = 0; n < SUITE_TURNS(60); n++)
         for (unsigned e = 0; e < 3; e++) {
             crowd(&rng, encaps[e], 2 + rng_below(&rng, 5), false);
             crowd(&rng, encaps[e], 2, true);

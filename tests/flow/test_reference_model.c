@@ -17,7 +17,7 @@
 #include "reference_model.h"
 #include "support/suite.h"
 
-#define SEEDS 20
+#define SEEDS SUITE_TURNS(20)
 
 /* What is compared, in addition to the numbers of packets, NAKs and messages of each side. There
  * must also be no ERROR and, without MAY_WARN, no WARN. */

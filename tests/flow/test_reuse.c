@@ -324,7 +324,7 @@ static void used_again(enum start start)
 {
     uint64_t seed = suite_env("REUSE_SEED", 1);
     struct rng rng = rng_of(seed * STARTS + start);
-    unsigned talks = (unsigned)suite_env("REUSE_ROUNDS", 1) * 1000;
+    unsigned talks = (unsigned)suite_env("REUSE_ROUNDS", 1) * SUITE_TURNS(1000);
 
     for (unsigned k = 0; k < SPOILS; k++) {
         unsigned accused = 0;

@@ -4,7 +4,7 @@
 #include "judge.h"
 #include "support/suite.h"
 
-#define ROUNDS 120
+#define ROUNDS SUITE_TURNS(120)
 
 /* Generates several connections, some with CM messages, some with losses and retransmissions. */
 static void traffic(struct flowgen *g, struct rng *rng)

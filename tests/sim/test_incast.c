@@ -432,7 +432,7 @@ static void mesh_with_congestion_management_delivers_everything(void)
     uint64_t only = suite_env("ROCEDRILL_SEED", 0);
     uint64_t first = only ? only : 1;
 
-    for (uint64_t seed = first; seed <= (only ? first : 40); seed++) {
+    for (uint64_t seed = first; seed <= (only ? first : SUITE_TURNS(40)); seed++) {
         unsigned before = CU_get_number_of_failures();
 
         one_mesh(seed);

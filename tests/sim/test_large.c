@@ -259,7 +259,7 @@ static void idle_qp_needs_at_most_4_kib(void)
     }
     each = (resident() - before) / cnt;
     printf("%zu bytes a QP ", each);
-#ifdef ROCEDRILL_SANITIZED
+#ifdef TEST_SANITIZED
     CU_ASSERT(each > 0);
 #else
     CU_ASSERT(each > 1024 && each <= 4096);

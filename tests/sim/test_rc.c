@@ -64,7 +64,7 @@ static void one_random_run(uint64_t seed)
 static void random_traffic_arrives_over_a_faulty_network(void)
 {
     uint64_t only = suite_env("ROCEDRILL_SEED", 0);
-    uint64_t runs = suite_env("ROCEDRILL_RUNS", 400);
+    uint64_t runs = suite_env("ROCEDRILL_RUNS", SUITE_TURNS(400));
 
     for (uint64_t seed = only ? only : 1; seed <= (only ? only : runs); seed++) {
         unsigned before = CU_get_number_of_failures();
@@ -111,7 +111,7 @@ static void fault_of_any_packet_class_has_no_effect(void)
         for (unsigned cls = 0; cls < SIMNET_CLASS_CNT; cls++) {
             unsigned hits = 1;
 
-            for (unsigned nth = 1; nth <= 24 && hits; nth++) {
+            for (unsigned nth = 1; nth <= SUITE_TURNS(24) && hits; nth++) {
                 unsigned before = CU_get_number_of_failures();
                 struct qp_pair *p = traffic_begin(7, &limits, &path);
                 struct simnet_rule *rule =

@@ -18,7 +18,7 @@
 /* Number of seeds that tests/run uses, and number of packets of each class that get a fault.
  * RUNS_MOST seeds may be needed to cover the last empty cells of scenario_seen.c. With sanitizers,
  * the test runs only the first seeds, which is enough to find memory errors. */
-#ifdef ROCEDRILL_SANITIZED
+#ifdef TEST_SANITIZED
 #define RUNS      75u
 #define RUNS_MOST 75u
 #define STRUCK    1u

@@ -327,7 +327,7 @@ static unsigned one_run(uint64_t seed)
 static void random_traffic_matches_the_model(void)
 {
     uint64_t only = suite_env("ROCEDRILL_SEED", 0);
-    uint64_t runs = suite_env("ROCEDRILL_RUNS", 300);
+    uint64_t runs = suite_env("ROCEDRILL_RUNS", SUITE_TURNS(300));
     unsigned delivered = 0;
 
     for (uint64_t seed = only ? only : 1; seed <= (only ? only : runs); seed++) {

@@ -474,7 +474,7 @@ static void one_run(uint64_t seed)
 static void random_datagrams_match_the_model(void)
 {
     uint64_t only = suite_env("ROCEDRILL_SEED", 0);
-    uint64_t runs = suite_env("ROCEDRILL_RUNS", 60);
+    uint64_t runs = suite_env("ROCEDRILL_RUNS", SUITE_TURNS(60));
 
     for (uint64_t seed = only ? only : 1; seed <= (only ? only : runs); seed++) {
         unsigned before = CU_get_number_of_failures();

@@ -14,7 +14,7 @@
 #include "support/suite.h"
 #include "wire/bytes.h"
 
-#define ROUNDS 12 /* number of altered copies of each capture */
+#define ROUNDS SUITE_TURNS(12) /* number of altered copies of each capture */
 
 static void fix_icrc(struct capture_frame *f)
 {

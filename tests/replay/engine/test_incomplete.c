@@ -23,8 +23,8 @@
 #include "support/suite.h"
 
 /* Number of positions tried in one capture for each kind, and number of rounds of random loss. */
-#define POSITIONS 40u
-#define ROUNDS    10u
+#define POSITIONS SUITE_TURNS(40u)
+#define ROUNDS    SUITE_TURNS(10u)
 
 /* With random losses, at most one of RARE replays is allowed to fail. Measured: about one in a
  * thousand fails. */

@@ -249,7 +249,7 @@ static void many_recordings(const struct sort *sort, unsigned cnt[3], uint64_t *
 {
     uint64_t only = number_of("ROCEDRILL_SEED", 0);
 
-    *runs = only ? 1 : number_of("ROCEDRILL_RUNS", 40);
+    *runs = only ? 1 : number_of("ROCEDRILL_RUNS", SUITE_TURNS(40));
     for (uint64_t i = 0; i < *runs; i++) {
         uint64_t seed = only ? only : number_of("ROCEDRILL_FIRST", 1) + i;
         enum verdict verdict = one_recording(seed, sort);

@@ -5,7 +5,7 @@
 #include "report/verdict.h"
 #include "support/suite.h"
 
-#define ROUNDS 80u
+#define ROUNDS SUITE_TURNS(80u)
 
 /* Number of lossy recordings that are allowed to differ. If only a retransmission shows that a
  * request was lost after its capture, the replay assumes that the request arrived (measured: 1 of

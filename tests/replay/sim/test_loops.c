@@ -8,7 +8,7 @@
 #include "report/report_loop.h"
 #include "support/suite.h"
 
-#define ROUNDS 6u
+#define ROUNDS SUITE_TURNS(6u)
 
 /* Impairments of the link; NULL for a perfect link. */
 static const char *const links[] = {NULL,
@@ -129,7 +129,7 @@ static void a19_loops_hold(void)
     talk_add(&t, &pkt);
     talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 2, 3, 0, 0);
     for (unsigned sides = REPLAY_RESPONDER; sides <= REPLAY_BOTH; sides++)
-        for (uint64_t seed = 1; seed <= 10; seed++)
+        for (uint64_t seed = 1; seed <= SUITE_TURNS(10); seed++)
             expect_loop_holds("FLUSH and ATOMIC WRITE", &t.capture, sides, seed);
     talk_free(&t);
 }

@@ -3,10 +3,6 @@
 
 #include "wire/codes.h"
 
-/* Shortest wait for a response that the graph shows as a band, ns. Must equal LATE_RESPONSE_NS in
- * rnic/flow/response.c. */
-#define SLOW_NS UINT64_C(10000000)
-
 static enum wait_band_kind kind_of(uint8_t cause)
 {
     switch (cause) {
@@ -31,8 +27,8 @@ struct wait_state {
 };
 
 /* Returns whether a wait of the requester ended with this run of packets, and fills the band. A
- * response is slow if its request was sent once, and no other packet was captured in the SLOW_NS
- * before the response. */
+ * response is slow if its request was sent once, and no other packet was captured in the
+ * ROCE_LONG_WAIT_NS before the response. */
 static bool ends_wait(const struct wait_state *at, const struct packet_run *run,
                       struct wait_band *band)
 {
@@ -49,7 +45,8 @@ static bool ends_wait(const struct wait_state *at, const struct packet_run *run,
         return run->go_back == run->first_frame;
     if (repeats)
         return !at->again || at->psn <= at->requested;
-    return answers && at->psn + run->span > at->acked && !at->again && band->ns >= SLOW_NS;
+    return answers && at->psn + run->span > at->acked && !at->again &&
+           band->ns >= ROCE_LONG_WAIT_NS;
 }
 
 /* Updates the state after a run. Packets that the receiver drops do not end a wait. */

@@ -24,8 +24,6 @@
 #include "flow/table/qp_reuse.h"
 #include "flow/table/read_psn_count.h"
 
-/* shortest wait for a response that is recorded as a long wait, ns */
-#define LATE_RESPONSE_NS UINT64_C(10000000)
 /* lowest number of measured round-trip times after which the shortest of them is used */
 #define RTT_MIN 8u
 
@@ -674,7 +672,7 @@ static void note_late_response(struct roce_ctx *ctx, struct roce_req *req)
                  !(rsp->started && rsp->last_psn == ctx->pkt->bth.psn);
 
     ns = rsp->started && since < ns ? since : ns;
-    if (acked && ns >= LATE_RESPONSE_NS && e->tries == 1 && !req->retx.active &&
+    if (acked && ns >= ROCE_LONG_WAIT_NS && e->tries == 1 && !req->retx.active &&
         (roce_opcode_is_answered(roce_opcode(e->op)) || (e->flags & ROCE_SENT_ACKREQ)))
         roce_spread_add(&roce_cold(ctx->flow, roce_peer(ctx->sender))->response_waits, ns);
 }
@@ -682,7 +680,7 @@ static void note_late_response(struct roce_ctx *ctx, struct roce_req *req)
 void roce_response_end(struct roce_ctx *ctx, struct roce_req *req)
 {
     req->late_ack = false; /* the requester may have been waiting for this response */
-    if (roce_since(req->last_time, ctx->time) >= LATE_RESPONSE_NS)
+    if (roce_since(req->last_time, ctx->time) >= ROCE_LONG_WAIT_NS)
         note_late_response(ctx, req);
     if (req->retx.next == req->nxt && ((ctx->pkt->bth.psn + 1) & ROCE_PSN_MASK) == req->nxt)
         req->maybe_reused = false; /* the requester retransmitted all requests unchanged, and they

@@ -18,6 +18,8 @@
 #define ROCE_PSN_UNKNOWN UINT32_MAX /* value of a PSN that is unknown */
 /* maximum number of R_Keys recorded for each side; further R_Keys are only counted */
 #define ROCE_REGIONS_MAX 8u
+/* Shortest time of an endpoint without a response that counts as a wait, ns. */
+#define ROCE_LONG_WAIT_NS UINT64_C(10000000)
 
 /* Cause of a retransmission. */
 enum roce_cause {
@@ -298,10 +300,10 @@ struct roce_endpoint_summary {
                                 * timeout */
     uint64_t late_response_ns; /* longest time from a request to its response, among the responses
                                 * that came after a spurious timeout, ns; 0 if none */
-    struct roce_spread response_waits; /* times of at least 10 ms in which the endpoint waited for a
-                                        * response, and neither a request of the endpoint nor a
-                                        * response to it was captured, ns. Waits for retransmitted
-                                        * requests are not counted */
+    struct roce_spread response_waits; /* times of at least ROCE_LONG_WAIT_NS in which the endpoint
+                                        * waited for a response, and neither a request of the
+                                        * endpoint nor a response to it was captured, ns. Waits for
+                                        * retransmitted requests are not counted */
     struct roce_spread credit_waits;   /* times for which the endpoint waited for credits, ns: from
                                         * an ACK without credits to the next ACK with credits, at
                                         * least 1 ms. A time counts if the next request that needs a

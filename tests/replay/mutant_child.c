@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-bool mutant_is_noticed(unsigned (*play)(const void *ctx), const void *ctx, unsigned seconds,
-                       bool print)
+bool mutant_is_detected(unsigned (*play)(const void *ctx), const void *ctx, unsigned seconds,
+                        bool print)
 {
     pid_t pid;
     int status;

@@ -9,8 +9,8 @@
 /* Calls `play` in a child process, which is killed after `seconds`. Returns whether play() returned
  * a number other than 0, or a signal ended the child. `print` prints the signal. Exits with status
  * 2 if the child process cannot be created. */
-bool mutant_is_noticed(unsigned (*play)(const void *ctx), const void *ctx, unsigned seconds,
-                       bool print);
+bool mutant_is_detected(unsigned (*play)(const void *ctx), const void *ctx, unsigned seconds,
+                        bool print);
 
 /* Returns whether the arguments of the program, after the folder, name this fault. Without fault
  * names, returns true. */

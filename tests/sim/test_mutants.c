@@ -44,7 +44,7 @@ static const char *excuse(enum rnic_fault fault)
 
 /* Returns whether one of the first seeds fails with a device that has this fault. Uses a child
  * process, because the device may crash or hang. */
-static bool noticed(enum rnic_fault fault, uint64_t runs)
+static bool detected(enum rnic_fault fault, uint64_t runs)
 {
     int status = 0;
     pid_t pid;
@@ -73,13 +73,13 @@ static void every_transport_fault_is_detected(void)
     uint64_t runs = suite_env("ROCEDRILL_RUNS", 200);
 
     if (!only)
-        CU_ASSERT(!noticed(RNIC_FAULT_NONE, runs));
+        CU_ASSERT(!detected(RNIC_FAULT_NONE, runs));
     for (unsigned i = 1; i < RNIC_FAULT_SEEN_CNT; i++) {
         const char *why = excuse((enum rnic_fault)i);
 
         if (only ? strcmp(only, names[i]) != 0 : why != NULL)
             continue;
-        if (!noticed((enum rnic_fault)i, runs))
+        if (!detected((enum rnic_fault)i, runs))
             suite_fail(__FILE__, __LINE__, "the scenarios of %llu seeds do not detect the fault %s",
                        (unsigned long long)runs, names[i]);
     }

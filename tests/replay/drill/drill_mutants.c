@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Mutation score of the drills: plays all drills against a device with one fault of faults.def or
- * drill_faults.def (rnic/transport) at a time. A fault is noticed if a drill does not pass. The
+ * drill_faults.def (rnic/transport) at a time. A fault is detected if a drill does not pass. The
  * verdict "known" also counts as not passed, because our device has no known deviation.
  *
- * Exit status 0: all drills pass without a fault, and each fault is noticed. Exit status 1
+ * Exit status 0: all drills pass without a fault, and each fault is detected. Exit status 1
  * otherwise.
  *
  * Usage: `rocedrill_drill_mutants FOLDER [FAULT...]`. With FAULT, only these faults are tried, and
- * every drill that notices one is named. `--list` prints one line "FAULT DRILL" for each fault that
- * a drill notices, in place of the summary.
+ * every drill that detects one is named. `--list` prints one line "FAULT DRILL" for each fault that
+ * a drill detects, in place of the summary.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 #include "replay/mutant_child.h"
 #include "transport/fault.h"
 
-/* Time limit of one fault in seconds. A fault that reaches the limit counts as noticed. */
+/* Time limit of one fault in seconds. A fault that reaches the limit counts as detected. */
 #define SECONDS_MAX 60
 #define NAMED_MAX   3u
 
@@ -39,11 +39,11 @@ static const struct {
 static const char usage[] =
     "usage: rocedrill_drill_mutants FOLDER [--list | FAULT...]\n"
     "Plays the drills of FOLDER against the software RNIC with one fault at a time, and prints\n"
-    "which drills notice the fault. FAULT is a name of faults.def or drill_faults.def in\n"
+    "which drills detect the fault. FAULT is a name of faults.def or drill_faults.def in\n"
     "rnic/transport; without FAULT all faults are tried.\n"
-    "  --list  print one line \"FAULT DRILL\" for each fault that a drill notices\n"
-    "exit status: 0 = each fault is noticed, 1 = a fault is not noticed or a drill fails without\n"
-    "  a fault, 2 = wrong use\n";
+    "  --list  print one line \"FAULT DRILL\" for each fault that a drill detects\n"
+    "exit status: 0 = each fault is detected, 1 = a fault is not detected, or a drill fails\n"
+    "  without a fault, 2 = wrong use\n";
 
 enum how_named { NAME_SOME, NAME_ALL, NAME_LIST };
 
@@ -97,16 +97,16 @@ static unsigned play_in_child(const void *ctx)
 }
 
 /* Returns whether a drill does not pass with the chosen fault. */
-static bool is_noticed(const char *folder, enum how_named how)
+static bool is_detected(const char *folder, enum how_named how)
 {
     const struct play_args args = {folder, how};
 
-    return mutant_is_noticed(play_in_child, &args, SECONDS_MAX, how != NAME_LIST);
+    return mutant_is_detected(play_in_child, &args, SECONDS_MAX, how != NAME_LIST);
 }
 
 int main(int argc, char **argv)
 {
-    unsigned cnt = 0, noticed = 0;
+    unsigned cnt = 0, detected = 0;
     bool healthy, list = argc == 3 && strcmp(argv[2], "--list") == 0;
 
     if (argc == 2 && strcmp(argv[1], "--help") == 0) {
@@ -121,11 +121,11 @@ int main(int argc, char **argv)
         argc = 2;
     if (!list)
         printf("without fault:");
-    healthy = !is_noticed(argv[1], list ? NAME_LIST : NAME_ALL);
+    healthy = !is_detected(argv[1], list ? NAME_LIST : NAME_ALL);
     if (!list)
         printf(" %s\n", healthy ? "all drills pass" : "- DO NOT PASS");
     if (!healthy)
-        return 1; /* if the device without a fault fails, every fault would count as noticed */
+        return 1; /* if the device without a fault fails, every fault would count as detected */
     for (unsigned i = RNIC_FAULT_NONE + 1; i < RNIC_FAULT_CNT; i++) {
         bool found;
 
@@ -135,12 +135,12 @@ int main(int argc, char **argv)
         rnic_fault = (enum rnic_fault)i;
         if (!list)
             printf("%-16s %-12s %s:", faults[i].name, faults[i].rules, faults[i].text);
-        found = is_noticed(argv[1], list ? NAME_LIST : argc > 2 ? NAME_ALL : NAME_SOME);
-        noticed += found;
+        found = is_detected(argv[1], list ? NAME_LIST : argc > 2 ? NAME_ALL : NAME_SOME);
+        detected += found;
         if (!list)
-            printf("%s\n", found ? "" : " NOT NOTICED");
+            printf("%s\n", found ? "" : " NOT DETECTED");
     }
     if (!list)
-        printf("%u faults: drills detect %u of them\n", cnt, noticed);
-    return healthy && noticed == cnt ? 0 : 1;
+        printf("%u faults: drills detect %u of them\n", cnt, detected);
+    return healthy && detected == cnt ? 0 : 1;
 }

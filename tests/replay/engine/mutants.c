@@ -78,11 +78,11 @@ static unsigned play_in_child(const void *ctx)
 
 /* Returns whether the chosen fault causes an unexpected result or ends the child process by a
  * signal. */
-static bool noticed(const struct capture_set *corpus, const struct loop_options *closed, bool all)
+static bool detected(const struct capture_set *corpus, const struct loop_options *closed, bool all)
 {
     const struct play_args args = {corpus, closed, all};
 
-    return mutant_is_noticed(play_in_child, &args, SECONDS_MAX, true);
+    return mutant_is_detected(play_in_child, &args, SECONDS_MAX, true);
 }
 
 int main(int argc, char **argv)
@@ -105,7 +105,7 @@ int main(int argc, char **argv)
         return 2;
     }
     printf("without fault:");
-    healthy = !noticed(&corpus, NULL, true) && !noticed(&corpus, &closed, true);
+    healthy = !detected(&corpus, NULL, true) && !detected(&corpus, &closed, true);
     printf(" %s\n", healthy ? "as expected" : "- NOT AS EXPECTED");
     for (unsigned i = RNIC_FAULT_NONE + 1; i < RNIC_FAULT_SEEN_CNT; i++) {
         if (!mutant_is_wanted(faults[i].name, argc, argv))
@@ -113,17 +113,17 @@ int main(int argc, char **argv)
         cnt++;
         rnic_fault = (enum rnic_fault)i;
         printf("%-16s %-12s %s:", faults[i].name, faults[i].rules, faults[i].text);
-        if (noticed(&corpus, NULL, argc > 2)) {
+        if (detected(&corpus, NULL, argc > 2)) {
             by_replay++;
         } else {
             bool loop;
 
             printf(" not by a recording; closed loop:");
-            loop = noticed(&corpus, &closed, argc > 2);
+            loop = detected(&corpus, &closed, argc > 2);
             by_loop += loop;
             excused += !loop && *faults[i].why;
             if (!loop)
-                printf(" NOT NOTICED: %s", *faults[i].why ? faults[i].why : "it should be");
+                printf(" NOT DETECTED: %s", *faults[i].why ? faults[i].why : "no known reason");
         }
         putchar('\n');
     }

@@ -125,10 +125,10 @@ static void find_lost(struct cm_replay_dev *dev)
             for (size_t k = i; k < j; k++)
                 if (!is_ours(dev, k) && answers_request(kind_of(dev, k), kind))
                     dev->lost[k] = 1;
-        /* An end that sends a DREQ has not yet received a DREQ from the peer. So a DREQ of the peer
-         * that was captured earlier was lost, or crossed our DREQ in the network. They also crossed
-         * if our DREP to the peer's DREQ was captured before our DREQ because it overtook our
-         * DREQ. */
+        /* Our end sends a DREQ only before it receives a DREQ from the peer. So an earlier captured
+         * DREQ of the peer was lost, or reached our end after our DREQ. The capture may show our
+         * DREP to the peer's DREQ before our DREQ. If our end sent the DREQ first, the DREP
+         * overtook it. */
         if (kind != ROCE_CM_DREQ || i > 0)
             continue;
         for (size_t k = 0; k < j; k++)

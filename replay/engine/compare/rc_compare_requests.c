@@ -15,8 +15,8 @@
 struct request_by_psn {
     int64_t rel;
     uint32_t idx;
-    uint32_t used; /* in the first entry of a PSN: number of this PSN's first entries whose
-                    * requests are matched; find_tx() skips them */
+    uint32_t used; /* valid in the first entry of each PSN: number of entries that find_tx() skips,
+                    * because their requests are matched */
 };
 
 /* State of one direction while its requests are compared. All PSNs are relative. */

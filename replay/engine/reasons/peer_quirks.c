@@ -384,8 +384,9 @@ static bool retries_without_end(const struct request_case *c)
     return c->beyond;
 }
 
-/* Returns whether a FLUSH has the wrong ICRC of this peer. The peer computes the CRC twice over the
- * bytes from the BTH to the end of the headers. The second time, it masks no field. */
+/* Returns whether a FLUSH has the wrong ICRC that Linux rxe computes (D15). After the bytes that
+ * the ICRC covers, rxe adds the bytes from the BTH to the ICRC to the CRC again. The second time,
+ * it masks no field. */
 static bool flush_icrc(const struct roce_pkt *pkt)
 {
     uint32_t bth_off = pkt->payload_off - pkt->op->len;
@@ -398,9 +399,9 @@ static bool flush_icrc(const struct roce_pkt *pkt)
 
 /* ---- Quirks of UC messages ------------------------------------------------------------------- */
 
-/* Returns whether the peer's QP loses a message because a packet of an earlier message was lost.
- * After a loss, the peer still compares opcodes with that of the last packet before the loss,
- * unless it discards a receive WQE. */
+/* Returns whether Linux rxe dropped a UC message because of an earlier loss (D10). It drops a WRITE
+ * after the loss of a packet of any earlier WRITE. It drops a SEND after the loss of a packet of
+ * the previous message. */
 static bool loses_after_loss(const struct delivery_case *c)
 {
     return c->write ? c->later : c->next;

@@ -162,8 +162,8 @@ bool repeats_sequence_nak(const struct inferred_setup *s, uint32_t event)
 
 /* Returns whether a NAK that refuses the retransmission of an executed READ or atomic may be the
  * last response that the responder sent. Two conditions must hold. The network reorders responses.
- * Every request that the responses captured after the NAK show as executed, those captured before
- * it also show as executed. */
+ * The responses captured after the NAK show no request as executed beyond those that the responses
+ * before the NAK show as executed. */
 static bool may_be_last(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);

@@ -85,8 +85,8 @@ static unsigned count_ours(const struct response_case *c, int64_t rel, enum roce
 }
 
 /* Returns whether a response to a READ or atomic is the first one captured for its PSN, and our
- * RNIC also sends a response with this PSN and MSN. Only our response to another copy has another
- * MSN. */
+ * RNIC also sends a response with this PSN and MSN. The response was then compared with our
+ * response to another copy of the request, which has another MSN. */
 static bool is_first_answer(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);

@@ -39,9 +39,9 @@ struct drill_report_style {
     bool quiet, strict;
 };
 
-/* Adds the members that `rocedrill merge` needs to the report of drill_json() for a shard, the part
- * of the drills that one process plays. `sections` prints the body of a case's section of the HTML
- * page. */
+/* Adds to the report of drill_json() the members that `rocedrill merge` needs. The report is that
+ * of a shard, the part of the drills that one process plays. `sections` prints the body of a case's
+ * section of the HTML page. */
 void drill_json_shard(json_t *json, const struct shard *shard, const struct drill_suite *suite,
                       struct drill_report_style style,
                       void sections(FILE *out, const struct drill_case *c));

@@ -78,8 +78,8 @@ static void set_base(struct drill_engine *e, const struct script_event *event, u
     e->stalled = e->ops->stalled ? e->ops->stalled(e->ctx.dev) : 0;
 }
 
-/* The engine ends a drill that would otherwise run forever, because the device failed or does not
- * stop sending. Sets this reason. */
+/* Sets the reason why the engine ends a drill that would otherwise run forever: the device failed,
+ * or does not stop sending. */
 static void note_endless(struct drill_engine *e)
 {
     const char *failure = e->ops->failure ? e->ops->failure(e->ctx.dev) : NULL;
@@ -88,8 +88,8 @@ static void note_endless(struct drill_engine *e)
     e->unsupported = failure && device_is_unsupported(failure);
 }
 
-/* The behaviour of the device matched the alternative `event`, so the step ends. Returns false if
- * the drill also ends. */
+/* Ends the step, because the behaviour of the device matched the alternative `event`. Returns false
+ * if the drill also ends. */
 static bool take_alternative(struct drill_engine *e, const struct script_step *step,
                              const struct script_event *event)
 {
@@ -284,9 +284,9 @@ static bool check_value(struct drill_engine *e, const struct script_event *event
     }
 }
 
-/* The line of an action failed. Returns an alternative of the line that the behaviour of the device
- * matches, or NULL. The alternative of a verb expects the opposite result of the verb, so after the
- * verb's line failed it always matches. */
+/* Returns the alternative of a failed action that the behaviour of the device matches, or NULL. The
+ * alternative of a verb expects the opposite result of the verb, so it matches if the line of
+ * the verb failed. */
 static const struct script_event *met_alternative(struct drill_engine *e,
                                                   const struct script_step *step)
 {

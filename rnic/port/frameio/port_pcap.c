@@ -16,8 +16,8 @@
 #include "wire/pkt.h"
 
 #define BATCH 64u /* maximum number of frames of a system call */
-/* time from a send that failed with ENOBUFS to the next attempt, ns: the queue of a real interface
- * has drained a little by then */
+/* Time from a send that failed with ENOBUFS to the next attempt, ns. A real interface sends some
+ * frames of its queue in this time. */
 #define RETRY_NS 20000u
 /* Interval (ns) at which the port also reads its other socket, while the socket that received
  * frames last receives none. */

@@ -193,7 +193,7 @@ static void add_refused(struct strbuf *t, const struct roce_conn_summary *sum)
                     refusal->again == 1 ? "" : "s");
         if (sum->facts.end_repeats == 0)
             strbuf_addf(t, ", last in frame %u", refusal->last_frame);
-        strbuf_addf(t, ": the NAKs before were probably lost on their path%s",
+        strbuf_addf(t, ": the earlier NAKs were probably lost on their path%s",
                     status ? "" : " or ignored");
     }
     if (sum->facts.end_repeats) {

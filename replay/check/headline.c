@@ -112,8 +112,9 @@ static void add_slow(struct strbuf *t, const struct roce_conn_summary *sum,
         time_budget_explain(t, sum, side, wait[0].cause, points);
     } else if (repeated_cnt(sum)) {
         add_count(t, repeated_cnt(sum), "packet");
-        strbuf_addf(t, " of %" PRIu64 " had to be sent again",
-                    sum->side[0].packets + sum->side[1].packets);
+        strbuf_addf(t, " of %" PRIu64 " %s retransmitted",
+                    sum->side[0].packets + sum->side[1].packets,
+                    repeated_cnt(sum) == 1 ? "was" : "were");
     } else if (cnp->before.cnt) {
         strbuf_addf(t, "the network was congested and asked the sender to slow down (");
         congestion_text_drop(t, cnp);

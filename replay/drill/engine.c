@@ -97,7 +97,7 @@ static bool take_alternative(struct drill_engine *e, const struct script_step *s
     if (event->inconclusive) {
         snprintf(e->problem, sizeof(e->problem),
                  "the specification permits this behaviour of the device, but the drill has no "
-                 "lines for what follows");
+                 "lines for the events after it");
         stop_at(e, step, event, DRILL_INCONCLUSIVE);
         return false;
     }

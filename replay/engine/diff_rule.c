@@ -41,7 +41,7 @@ static const struct {
     {READS,    "bth.opcode",        "Acknowledge",              "RC-RSP-101"},
     {READS,    "bth.opcode",        "",                         "RC-FMT-039"},
     {ANSWERS,  "bth.opcode",        "",                         "RC-RSP-101"},
-    {REQUESTS, "sent again from",   "",                         "RC-REQ-152"},
+    {REQUESTS, "retransmission",    "",                         "RC-REQ-152"},
     {REQUESTS, "retries",           "",                         "RC-REQ-154"},
     {ANSWERS,  "completion",        "RNR_RETRY_EXC_ERR",        "RC-REQ-157"},
     {ANSWERS,  "completion",        "RETRY_EXC_ERR",            "RC-REQ-154"},

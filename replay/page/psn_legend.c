@@ -11,9 +11,9 @@ static const struct {
     unsigned classes;
 } packets[] = {
     {"first", "request", RUN_REQUEST, OF(RUN_REQUEST)},
-    {"again", "request sent again", RUN_REPEATED_REQUEST, OF(RUN_REPEATED_REQUEST)},
+    {"again", "retransmitted request", RUN_REPEATED_REQUEST, OF(RUN_REPEATED_REQUEST)},
     {"response", "response (READ data)", RUN_RESPONSE, OF(RUN_RESPONSE)},
-    {"response-again", "response sent again", RUN_REPEATED_RESPONSE, OF(RUN_REPEATED_RESPONSE)},
+    {"response-again", "retransmitted response", RUN_REPEATED_RESPONSE, OF(RUN_REPEATED_RESPONSE)},
     {"nak", "▼ NAK: error or packet missing", RUN_NAK, OF(RUN_NAK)},
     {"rnr", "■ RNR NAK (receiver not ready)", RUN_RNR_NAK, OF(RUN_RNR_NAK)},
     {"damaged", "✕ damaged, dropped by the receiver", RUN_DROPPED, OF(RUN_DROPPED)},

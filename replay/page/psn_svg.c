@@ -206,8 +206,8 @@ static void write_legend(const struct psn_graph *g, const struct check_report *r
     xml_escape(g->out, title);
     fprintf(g->out,
             ": packets over time</text>\n<text x=\"%.0f\" y=\"%.0f\">Time to the right, packet "
-            "sequence number (PSN) upwards. A healthy flow climbs steadily; steps back are packets "
-            "sent again.</text>\n",
+            "sequence number (PSN) upwards. A healthy flow climbs steadily; steps back are "
+            "retransmissions.</text>\n",
             LEFT, g->top + 43);
     for (unsigned i = 0; i < cnt; i++) {
         char class[32];

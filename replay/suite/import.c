@@ -184,12 +184,13 @@ static int judge_capture(const char *path, const char *peer, enum verdict expect
         added->verdict = report_verdict(&replay);
         added->cut = replay.trace.cut_payloads;
         if (added->verdict != expected)
-            rc = error_set(error,
-                           "%s alone %s, but in the whole capture it %s. If its packets depend on "
-                           "other connections, import those too, with --connection; otherwise "
-                           "--anonymize changed the result",
-                           added->name, outcome_name(outcomes[added->verdict]),
-                           outcome_name(outcomes[expected]));
+            rc = error_set(
+                error,
+                "%s: the verdict of these packets alone is %s, but in the whole capture it "
+                "is %s. If they depend on other connections, import those too, with "
+                "--connection; otherwise --anonymize changed the verdict",
+                added->name, outcome_name(outcomes[added->verdict]),
+                outcome_name(outcomes[expected]));
     }
     replay_free(&replay);
     return rc;

@@ -193,8 +193,9 @@ bool uc_port_is_claimed(struct uc_port *port, const char *name)
     uint32_t uid;
     enum rnic_live_claimed claimed = rnic_live_claimed(uc_port_live(port), name, &uid);
     if (claimed == RNIC_NAME_SQUATTED && is_new_report(port, name))
-        verbs_warn("%s: user %u has claimed @rnic/%s/%s, but cannot receive packets of this device",
-                   port->device->iface, (unsigned)uid, port->device->iface, name);
+        verbs_warn("%s: ignored the socket name @rnic/%s/%s of user %u, who has no device that can "
+                   "receive the packets",
+                   port->device->iface, port->device->iface, name, (unsigned)uid);
     return claimed == RNIC_NAME_CLAIMED;
 }
 

@@ -575,7 +575,7 @@ static void run_qps(const char *iface, bool client, int fd, const struct conf *c
     if (!client)
         return;
     printf("%5u bytes: live port %7.1f kpps with 64 QPs, %7.1f kpps with %u in a random order: a "
-           "packet costs %.2f x\n",
+           "packet of these costs %.2f times as much\n",
            conf->size, median(value[0], conf->runs) / 1e3, median(value[1], conf->runs) / 1e3,
            conf->qps, median(value[2], conf->runs));
     fflush(stdout);

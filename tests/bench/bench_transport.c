@@ -280,7 +280,8 @@ int main(int argc, char **argv)
             return 2;
         }
     }
-    printf("CRC-32 by %s, with a copy by %s\n", roce_crc32_name(), roce_crc32_copy_name());
+    printf("method of CRC-32: %s; of CRC-32 with a copy: %s\n", roce_crc32_name(),
+           roce_crc32_copy_name());
     if (only) { /* run only this stream, to be used with a profiler */
         one_stream(only > 4096 ? 4096 : only);
         return 0;

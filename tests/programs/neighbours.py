@@ -220,7 +220,8 @@ def squatted_names_do_not_silence_a_device(world):
     def rping(*words):
         return os.path.join(world.bin, "rnic-run"), "-i", "wire0", "--", "rping", "-a", wire.ADDRESSES[0][0], *words
 
-    report = f"rnic: wire0: user {USERS[1]} has claimed @rnic/wire0/{{}}, but cannot receive packets of this device\n"
+    report = (f"rnic: wire0: ignored the socket name @rnic/wire0/{{}} of user {USERS[1]}, who has no device that can "
+              "receive the packets\n")
     squatter = world.squat("gsi", "cm/106/7501")
     server = world.start(*as_user(USERS[0], *rping("-s", "-p", "7500"), raw=True))
     while not world.space.ready("cm/106/7500"):

@@ -93,7 +93,9 @@ static void say_lost(struct strbuf *t, const struct slow_direction *w)
                     w->gone + w->mine->missing_repeats, w->gone ? "packet" : "retransmission",
                     w->gone + w->mine->missing_repeats == 1 ? "" : "s");
     else if (w->its->naks_unseen)
-        strbuf_addf(t, "the capture lacks %" PRIu64 " of the missing packets or their ICRCs",
+        strbuf_addf(t,
+                    "for %" PRIu64 " of them, the missing packet was not captured, or was captured "
+                    "without its ICRC",
                     w->its->naks_unseen);
     else
         strbuf_addf(t, "all missing packets passed the capture point");

@@ -255,10 +255,10 @@ static int compare_go_back(struct request_cmp *cmp, uint32_t event, const struct
         if (!ours && event < cmp->run->unsure_from)
             cmp->run->unsure_from = event;
     } else if (!ours) {
-        field_diff_add(&d, "sent again from", e, "nothing");
+        field_diff_add(&d, "retransmission", e, "nothing");
     } else {
         snprintf(a, sizeof(a), "PSN %u", roce_psn_add(cmp->setup->psn, (int32_t)cmp->went_back).v);
-        field_diff_add(&d, "sent again from", e, a);
+        field_diff_add(&d, "retransmission", e, a);
     }
     cmp->went_back = INT64_MIN;
     cmp->go_back = event;

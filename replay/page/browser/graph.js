@@ -175,7 +175,7 @@ const RoceGraph = (function () {
     const d = g.bins = dataBins(view, at.t0, at.t1, at.width), w = at.width / d.bins, base = at.y(0);
     const accept = (i) => view.runs.payload[i] > 0;
     g.describe = (b) => ({ accept, lines: [D.size(Math.round(d.fresh[b] * d.seconds)) + " sent the first time, " +
-      D.size(Math.round(d.again[b] * d.seconds)) + " sent again; together " + D.rate(d.fresh[b] + d.again[b])] });
+      D.size(Math.round(d.again[b] * d.seconds)) + " retransmitted; together " + D.rate(d.fresh[b] + d.again[b])] });
     for (let b = 0; b < d.bins; b++) {
       const x = at.x(at.t0) + b * w, y = at.y(d.fresh[b]), top = at.y(d.fresh[b] + d.again[b]);
       if (d.fresh[b]) bar(at.ctx, x, x + w - 0.5, base, y, colors.first);
@@ -490,7 +490,7 @@ const RoceGraph = (function () {
         "at " + D.duration(r.time[i] * 1e9) + " from " + (s.side ? this.conn.b : this.conn.a).address,
         s.cause && "retransmitted after " + s.cause +
           (r.wait[i] ? ", " + D.duration(r.wait[i]) + " after it was sent before" : ""),
-        s.class === "rnr nak" && "asks for a pause of " + D.duration(r.wait[i]),
+        s.class === "rnr nak" && "demands a wait of " + D.duration(r.wait[i]),
         s.class === "nak" && s.syndrome,
         r.gap[i] && D.count(r.gap[i], "packet") + " missing before it",
         s.marks & D.MARK.impliedNak && "a response before it was skipped (implied NAK)",

@@ -4,7 +4,7 @@
 
 const RoceHeat = (function () {
   const D = RoceData, G = RoceGraph, ROW = 16, LEFT = 52, ROWS = 60;
-  const again = (cause) => ["packet sent again after a " + cause, "packets sent again after a " + cause];
+  const again = (cause) => ["packet retransmitted after a " + cause, "packets retransmitted after a " + cause];
   // Kinds of marks: colour and shape, class or cause of the packets, one, many.
   const KINDS = [["nak", "nak", "NAK"], ["rnr", "rnr nak", "RNR NAK"], ["timeout", "timeout", ...again("timeout")],
     ["spurious", "spurious timeout", ...again("spurious timeout")], ["cnp", "cnp", "CNP"]];

@@ -107,7 +107,8 @@ static void memory_open(struct end *end)
     end->got_mr = region_new(end, end->got, ARENA_LEN, IBV_ACCESS_LOCAL_WRITE);
     if (end->opt.srq && !(end->srq = ibv_create_srq(end->pd, &attr)))
         fail("no SRQ: %s", strerror(errno));
-    printf("region va=0x%llx rkey=0x%x read=0x%x write=0x%x stale=0x%x\n",
+    printf("region va=0x%llx rkey=0x%x read_only_rkey=0x%x write_only_rkey=0x%x "
+           "deregistered_rkey=0x%x\n",
            (unsigned long long)end->mine.va, end->mine.rkey[KEY_ALL], end->mine.rkey[KEY_READ],
            end->mine.rkey[KEY_WRITE], end->mine.rkey[KEY_STALE]);
 }

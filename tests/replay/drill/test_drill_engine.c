@@ -214,7 +214,7 @@ static void alternatives_decide_the_verdict(void)
            9, "");
     expect(WRITE_ACKED "+0~+1ms > nothing\n or > Acknowledge PSN +0 ACK inconclusive\n"
                        "+0 qp Q is ERR\n",
-           DRILL_INCONCLUSIVE, 9, "no lines for what follows");
+           DRILL_INCONCLUSIVE, 9, "no lines for the events after it");
     /* A line fails after a known deviation. The verdict must stay "known". */
     expect(WRITE_ACKED "+0~+1ms > nothing\n else > Acknowledge PSN +0 ACK known S1\n"
                        "+0 qp Q is ERR\n",
@@ -234,7 +234,7 @@ static void alternatives_of_actions_decide_the_verdict(void)
     expect("+0 recv Q id 1 len 8 fails full\n else known S1\n", DRILL_KNOWN, 8, "");
     expect("+0 recv Q id 1 len 8\n else known S1\n", DRILL_PASS, 0, "");
     expect("+0 recv Q id 1 len 8 fails full\n or inconclusive\n+0 qp Q is ERR\n",
-           DRILL_INCONCLUSIVE, 8, "no lines for what follows");
+           DRILL_INCONCLUSIVE, 8, "no lines for the events after it");
     expect("+0 qp Q is ERR\n else qp Q is RTS known S1\n", DRILL_KNOWN, 8, "");
     expect("+0 qp Q is ERR\n or qp Q is RTS\n", DRILL_PASS, 0, "");
     expect("+0 qp Q is ERR\n else qp Q is SQD known S1\n", DRILL_FAIL, 7, "actual RTS");

@@ -187,7 +187,7 @@ def check_capture(browser, rocedrill, folder, path, name, words):
     if explained != used or (name == "rc-loss-requests" and "retransmitted" not in used):
         fail(name, f"explains {explained}, not {used}")
     audit(browser, name)
-    idle = [text for text in browser.run(LEGENDS) if "again" in text or "NAK" in text or "CNP" in text]
+    idle = [text for text in browser.run(LEGENDS) if "retransmitted" in text or "NAK" in text or "CNP" in text]
     if idle and name in ("multi-qp", "rc-bidirectional", "ud-unicast"):
         fail(name, f"the legends name what the connection does not have: {idle}")
     empty = browser.run(EMPTY)
@@ -323,7 +323,7 @@ def check_heat(browser, rocedrill, folder):
     open_page(browser, name, make_page(rocedrill, folder, path))
     run = subprocess.run([rocedrill, "check", "--json", "-", path], stdout=subprocess.PIPE, check=False)
     conns = {o["connection"]: o for o in map(json.loads, run.stdout.splitlines()) if o["type"] == "connection"}
-    texts = ["1 NAK", "1 RNR NAK", "4 packets sent again after a timeout", "1 CNP", ""]
+    texts = ["1 NAK", "1 RNR NAK", "4 packets retransmitted after a timeout", "1 CNP", ""]
     rows = browser.run(HEAT_ROWS)
     if len(rows) != 5:
         fail(name, f"{len(rows)} rows")

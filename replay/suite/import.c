@@ -91,7 +91,7 @@ static int copy_frame(struct import_copy *c, uint32_t idx, const struct captured
     memcpy(data, pkt.frame, out.cap_len);
     if (c->anonymous &&
         anonymize(&c->anonymizer, idx, pkt.link, data, out.cap_len, out.wire_len) != 0)
-        rc = error_set(error, "%s: frame %u: no memory, or too many addresses",
+        rc = error_set(error, "%s: frame %u: no memory, or too many addresses to anonymize",
                        c->replay->trace.name, frame->number);
     if (rc == 0)
         rc = suite_file_write(c->file, pkt.link, &out, data, error);

@@ -332,16 +332,21 @@ static bool find_quickest(struct inferred_setup *s)
     return true;
 }
 
-/* Returns whether response `i` follows request `copy` quickly, after a much longer time without
- * responses. The long time shows that no earlier request was waiting for a response, so `i` answers
- * `copy`. */
-static bool broke_silence(const struct inferred_setup *s, uint32_t i, uint32_t copy)
+/* Returns whether response `i` follows copy `copy` of request `e` quickly, after a much longer time
+ * without responses. The long time shows that no earlier request was waiting for a response, so `i`
+ * answers `copy`. But if the requester sent another copy of `e` in that time, either the network
+ * lost it, or the responder is slow and `i` answers it. */
+static bool broke_silence(const struct inferred_setup *s, uint32_t i, uint32_t copy,
+                          const struct request_pkt *e)
 {
     uint64_t time = event_time(s, copy);
 
-    for (uint32_t k = copy; k-- > 0 && copy - k < LOST_WINDOW;)
+    for (uint32_t k = copy; k-- > 0 && copy - k < LOST_WINDOW;) {
         if (s->event[k].response)
             return event_time(s, i) - time < (time - event_time(s, k)) / SILENCE;
+        if (s->event[k].usable && s->event[k].rel >= e->rel && s->event[k].rel <= s->event[i].rel)
+            return false;
+    }
     return false;
 }
 
@@ -370,7 +375,7 @@ static bool answers_repeat(const struct inferred_setup *s, uint32_t i, uint32_t 
             copies++;
             if (k <= from)
                 continue;
-            if (!repeated && broke_silence(s, i, k))
+            if (!repeated && broke_silence(s, i, k, e))
                 return true;
             repeated = true;
         }

@@ -8,7 +8,7 @@
 
 /* Maximum number of copies of a READ request among which the one that a response answers is
  * searched. */
-#define COPIES_MAX 16u
+#define COPIES_MAX 64u
 
 /* Tables that link responses to requests. */
 struct links {
@@ -16,6 +16,11 @@ struct links {
                        * request */
     uint32_t *before; /* for each request event: index into setup.event of the previous copy of the
                        * request */
+    uint32_t *lower;  /* for each request event: latest earlier copy that begins at a lower PSN */
+    uint32_t *older;  /* for each request event: latest earlier copy with a lower `msgs` */
+    uint32_t *msgs;   /* for each request event: number of messages that the responder had completed
+                       * when it received this copy. For each response event: maximum of `msgs` of
+                       * the copies that the response can answer */
     uint32_t *last;  /* for each request event: index into setup.event of the last response to it */
     uint32_t *claim; /* one element for each key of `claims`: index into setup.event of the
                       * recorded response with this PSN that was assigned to this READ request */
@@ -33,12 +38,16 @@ static bool links_init(struct links *l, const struct inferred_setup *s)
 {
     *l = (struct links){.latest = malloc((s->req_cnt + 1) * sizeof(*l->latest)),
                         .before = malloc((s->event_cnt + 1) * sizeof(*l->before)),
+                        .lower = malloc((s->event_cnt + 1) * sizeof(*l->lower)),
+                        .older = malloc((s->event_cnt + 1) * sizeof(*l->older)),
+                        .msgs = malloc((s->event_cnt + 1) * sizeof(*l->msgs)),
                         .last = malloc((s->event_cnt + 1) * sizeof(*l->last))};
     keymap_init(&l->claims, sizeof(struct claim));
-    if (!l->latest || !l->before || !l->last)
+    if (!l->latest || !l->before || !l->lower || !l->older || !l->msgs || !l->last)
         return false;
     memset(l->latest, 0xFF, (s->req_cnt + 1) * sizeof(*l->latest));
     memset(l->before, 0xFF, (s->event_cnt + 1) * sizeof(*l->before));
+    memset(l->msgs, 0xFF, (s->event_cnt + 1) * sizeof(*l->msgs));
     memset(l->last, 0xFF, (s->event_cnt + 1) * sizeof(*l->last));
     return true;
 }
@@ -47,31 +56,104 @@ static void links_free(struct links *l)
 {
     free(l->latest);
     free(l->before);
+    free(l->lower);
+    free(l->older);
+    free(l->msgs);
     free(l->last);
     free(l->claim);
     keymap_free(&l->claims);
 }
 
+/* Position in a READ response from which the MSN of its later packets is known. */
+struct train {
+    int64_t rel;   /* relative PSN of the packet */
+    uint32_t msgs; /* number of messages that the responder had completed */
+};
+
+/* Sets l->msgs of each READ response to the number of messages that its MSN counts. Most packets of
+ * a READ response have no MSN, but the last one has. Returns false if out of memory. */
+static bool count_messages(const struct inferred_setup *s, struct links *l)
+{
+    struct train *trains = malloc((s->req_cnt + 1) * sizeof(*trains)); /* for each request packet */
+
+    if (!trains)
+        return false;
+    for (size_t i = 0; i < s->req_cnt; i++)
+        trains[i].rel = INT64_MIN;
+    for (uint32_t i = (uint32_t)s->event_cnt; i-- > 0;) {
+        const struct pkt_event *event = &s->event[i];
+        const struct request_pkt *e = request_at(s, event->rel);
+        struct train *next = e ? &trains[e - s->req] : NULL;
+
+        if (!next || !event->response || !event->usable ||
+            event_opcode(s, i)->kind != ROCE_KIND_READ_RESP)
+            continue;
+        if (trace_counts_messages(event_opcode(s, i)))
+            next->msgs = (event_packet(s, i)->msn - s->msn) & ROCE_PSN_MASK;
+        else if (next->rel != event->rel && next->rel != event->rel + 1)
+            next->msgs = UINT32_MAX;
+        next->rel = event->rel;
+        l->msgs[i] = next->msgs;
+    }
+    free(trains);
+    return true;
+}
+
+/* Adds the copy of READ `e` at event `copy`. `next` is the index of the request packet that the
+ * responder expects after it. */
+static void add_copy(const struct inferred_setup *s, struct links *l, const struct request_pkt *e,
+                     uint32_t copy, size_t next)
+{
+    uint32_t before = l->latest[e - s->req], at = before;
+
+    if (l->msgs[copy] != UINT32_MAX)
+        return; /* the responder executed the request before this copy was captured */
+    l->latest[e - s->req] = copy;
+    l->msgs[copy] = next ? s->req[next - 1].msgs_done : 0;
+    l->before[copy] = before;
+    while (at != EVENT_NONE && s->event[at].rel >= s->event[copy].rel)
+        at = l->lower[at];
+    l->lower[copy] = at;
+    for (at = before; at != EVENT_NONE && l->msgs[at] >= l->msgs[copy];)
+        at = l->older[at];
+    l->older[copy] = at;
+}
+
+/* Returns the latest copy, from `copy` on backwards, that contains the PSN of response `answer` and
+ * that the responder received after at most `msgs` messages, or EVENT_NONE. */
+static uint32_t latest_of(const struct inferred_setup *s, const struct links *l, uint32_t copy,
+                          uint32_t answer, uint32_t msgs)
+{
+    for (unsigned tries = 0; copy != EVENT_NONE && tries < COPIES_MAX; tries++) {
+        if (s->event[copy].rel > s->event[answer].rel)
+            copy = l->lower[copy];
+        else if (l->msgs[copy] > msgs)
+            copy = l->older[copy];
+        else
+            return copy;
+    }
+    return EVENT_NONE;
+}
+
 /* Returns the index into s->event of the READ request that a response answers. `e` is the entry of
  * the READ in s->req. Prefers the latest copy of the READ that contains the PSN and precedes the
  * response by at least the shortest response time. Otherwise returns the latest copy with the PSN,
- * or EVENT_NONE. */
+ * or EVENT_NONE. The MSN of the response counts `msgs` messages, at least those that the responder
+ * had completed when it received the copy. */
 static uint32_t asked_by(const struct inferred_setup *s, const struct links *l,
-                         const struct request_pkt *e, uint32_t answer)
+                         const struct request_pkt *e, uint32_t answer, uint32_t msgs)
 {
-    uint32_t any = EVENT_NONE;
-    unsigned tries = 0;
+    uint32_t any = EVENT_NONE, req = latest_of(s, l, l->latest[e - s->req], answer, msgs);
 
-    for (uint32_t req = l->latest[e - s->req]; req != EVENT_NONE && tries < COPIES_MAX;
-         req = l->before[req], tries++) {
-        if (s->event[req].rel > s->event[answer].rel)
-            continue;
+    for (unsigned tries = 0; req != EVENT_NONE && tries < COPIES_MAX; tries++) {
         if (event_in_time(s, answer, req) && !s->event[req].early)
             return req;
         if (any == EVENT_NONE || s->event[any].early)
             any = req;
+        req = latest_of(s, l, l->before[req], answer, msgs);
     }
-    return any;
+    /* If the MSN is wrong, the response answers any copy. */
+    return any == EVENT_NONE && msgs != UINT32_MAX ? asked_by(s, l, e, answer, UINT32_MAX) : any;
 }
 
 /* Returns whether the network may have made one of the two packets as a duplicate of the other. */
@@ -110,7 +192,8 @@ static uint32_t next_unanswered(const struct inferred_setup *s, const struct lin
     tries = 0;
     for (req = l->latest[e - s->req]; req != EVENT_NONE && req != request && tries < COPIES_MAX;
          req = l->before[req], tries++)
-        if (s->event[req].rel <= rel && !s->event[req].early && !is_claimed(l, rel, req))
+        if (s->event[req].rel <= rel && l->msgs[req] <= l->msgs[answer] && !s->event[req].early &&
+            !is_claimed(l, rel, req))
             found = req;
     return found;
 }
@@ -161,7 +244,7 @@ static bool link_requests(struct inferred_setup *s, struct links *l)
             if ((size_t)(a - s->req) >= next)
                 next = (size_t)(a - s->req) + 1;
             if (trace_draws_read_response(event_opcode(s, s->executed_unseen[ahead].event)->kind))
-                l->latest[a - s->req] = s->executed_unseen[ahead].event;
+                add_copy(s, l, a, s->executed_unseen[ahead].event, next);
         }
         if (!e || !event->usable)
             continue;
@@ -170,16 +253,13 @@ static bool link_requests(struct inferred_setup *s, struct links *l)
             next++;
         s->event[i].early = !event->response && (size_t)(e - s->req) >= next;
         if (!event->response && !event->lost && trace_draws_read_response(kind) &&
-            event_opcode(s, e->event)->kind == kind) {
-            if (l->latest[e - s->req] != i)
-                l->before[i] = l->latest[e - s->req];
-            l->latest[e - s->req] = i;
-        }
+            event_opcode(s, e->event)->kind == kind)
+            add_copy(s, l, e, i, next);
         if (kind == ROCE_KIND_ATOMIC_ACK && e->first_response == EVENT_NONE)
             s->req[e - s->req].first_response = i;
         if (kind != ROCE_KIND_READ_RESP || event_is_nak(s, i))
             continue;
-        req = asked_by(s, l, e, i);
+        req = asked_by(s, l, e, i, l->msgs[i]);
         if (req == EVENT_NONE && e->event > i && infer_loss_raced(s, e, i))
             req = e->event;
         if (req != EVENT_NONE && !take_place(s, l, i, next_unanswered(s, l, e, i, req)))
@@ -191,7 +271,7 @@ static bool link_requests(struct inferred_setup *s, struct links *l)
 bool match_responses(struct inferred_setup *s)
 {
     struct links l;
-    bool ok = links_init(&l, s) && link_requests(s, &l);
+    bool ok = links_init(&l, s) && count_messages(s, &l) && link_requests(s, &l);
 
     for (uint32_t i = 0; ok && i < s->event_cnt; i++) {
         uint32_t req = s->event[i].request;

@@ -597,7 +597,10 @@ static int compare_direction_again(struct response_comparison *all, struct sessi
     if (!by_psn)
         return -1;
     for (size_t i = 0; i < dir->response_cnt; i++)
-        by_psn[i] = (struct response_by_psn){.rel = dir->response[i].rel, .idx = (uint32_t)i};
+        by_psn[i] = (struct response_by_psn){
+            .rel = dir->response[i].rel,
+            .group = rc_match_group(dir->response[i].opcode, dir->response[i].syndrome),
+            .idx = (uint32_t)i};
     sort_if_needed(by_psn, dir->response_cnt, sizeof(*by_psn), rc_match_order);
     rc = compare_direction(all, session, dir_idx, by_psn, NULL, false);
     /* If the capture lacks some frames, it may also lack the frames that explain the other

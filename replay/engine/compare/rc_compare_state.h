@@ -13,9 +13,14 @@
  * often, the network reorders packets. */
 #define REORDERED_SURE 2u
 
-/* Entry of a list of our responses that is sorted by PSN, then by time. */
+/* Groups of responses that are never compared with each other, except to report the closest
+ * response. */
+enum response_group { GROUP_ACK, GROUP_NAK, GROUP_READ, GROUP_ATOMIC, GROUPS };
+
+/* Entry of a list of our responses that is sorted by PSN, then by group, then by time. */
 struct response_by_psn {
     int64_t rel;
+    enum response_group group;
     uint32_t idx;
 };
 

@@ -5,7 +5,7 @@
 #include "engine/reasons/rc_response_case.h"
 #include "wire/codes.h"
 
-/* Number of latest responses that first_from() examines before its binary search. */
+/* Number of latest responses that end_of() examines before its binary search. */
 #define LATEST 4u
 
 void rc_match_fields(const struct response_cmp *cmp, const struct trace_packet *p,
@@ -20,15 +20,48 @@ int rc_match_order(const void *a, const void *b)
 
     if (x->rel != y->rel)
         return x->rel < y->rel ? -1 : 1;
+    if (x->group != y->group)
+        return x->group < y->group ? -1 : 1;
     return (x->idx > y->idx) - (x->idx < y->idx);
 }
 
-/* Returns the index of the first entry of by_psn that sorts at or after PSN `rel` and response
- * index `idx`. */
-static size_t first_from(const struct response_cmp *cmp, int64_t rel, size_t idx)
+enum response_group rc_match_group(uint8_t opcode, uint8_t syndrome)
 {
-    const struct response_by_psn key = {.rel = rel, .idx = (uint32_t)idx};
-    size_t low = 0, high = cmp->dir->response_cnt, at = idx;
+    switch (roce_opcode(opcode)->kind) {
+    case ROCE_KIND_READ_RESP: return GROUP_READ;
+    case ROCE_KIND_ATOMIC_ACK: return GROUP_ATOMIC;
+    default: return response_is_nak(opcode, syndrome) ? GROUP_NAK : GROUP_ACK;
+    }
+}
+
+static enum response_group group_of(const struct trace_packet *p)
+{
+    return rc_match_group(p->opcode, p->syndrome);
+}
+
+/* Returns the index of the first entry of by_psn, from `low` on and before `high`, that is not
+ * below `key`. */
+static size_t first_from(const struct response_cmp *cmp, const struct response_by_psn *key,
+                         size_t low, size_t high)
+{
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (rc_match_order(&cmp->by_psn[mid], key) < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+/* Returns the index after the last entry of by_psn with this PSN and group that our RNIC has sent
+ * by the current event. If there is none, the entry before the index has another PSN or group. */
+static size_t end_of(const struct response_cmp *cmp, int64_t rel, enum response_group group)
+{
+    const struct response_by_psn key = {
+        .rel = rel, .group = group, .idx = (uint32_t)cmp->responses_out};
+    size_t high = cmp->dir->response_cnt, at = cmp->responses_out;
 
     /* It is usually one of the latest responses. */
     if (at == high || (at < high && rc_match_order(&cmp->by_psn[at], &key) >= 0)) {
@@ -37,23 +70,60 @@ static size_t first_from(const struct response_cmp *cmp, int64_t rel, size_t idx
                 return at;
         high = at;
     }
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
+    return first_from(cmp, &key, 0, high);
+}
 
-        if (rc_match_order(&cmp->by_psn[mid], &key) < 0)
+/* Returns the response at index `i` of by_psn if it is one of the latest COMPARE_RECENT responses
+ * before index `end` with this PSN and group, else NULL. */
+static struct tx_response *response_at(const struct response_cmp *cmp, size_t i, size_t end,
+                                       int64_t rel, enum response_group group)
+{
+    const struct response_by_psn *by = &cmp->by_psn[i];
+
+    return by->rel == rel && by->group == group && end - i <= COMPARE_RECENT
+               ? &cmp->dir->response[by->idx]
+               : NULL;
+}
+
+/* Returns the index after the last entry of by_psn, before `end`, that has this PSN and group and
+ * whose MSN is at most `msn`. If the responder is slow, the recorded response answers an old copy
+ * of its request, and our RNIC has sent many responses to later copies. */
+static size_t end_with_msn(const struct response_cmp *cmp, size_t end, int64_t rel,
+                           enum response_group group, uint32_t msn)
+{
+    size_t low = first_from(cmp, &(struct response_by_psn){.rel = rel, .group = group}, 0, end);
+
+    while (low < end) {
+        size_t mid = low + (end - low) / 2;
+
+        if (roce_psn_diff(roce_psn_of(cmp->dir->response[cmp->by_psn[mid].idx].msn),
+                          roce_psn_of(msn)) <= 0)
             low = mid + 1;
         else
-            high = mid;
+            end = mid;
     }
     return low;
 }
 
-/* Returns whether a recorded response and a response of our RNIC have the same class: READ
- * response, Atomic ACK, NAK or ACK. */
-static bool same_class(const struct trace_packet *p, const struct tx_response *a)
+/* Improves *best, the response with the fewest differences *out from packet `p`, or NULL: considers
+ * the responses with this PSN and group before index `end` of by_psn. */
+static void improve_best(const struct response_cmp *cmp, const struct trace_packet *p, size_t end,
+                         int64_t rel, enum response_group group, bool unused,
+                         struct tx_response **best, struct field_diffs *out)
 {
-    return roce_opcode(p->opcode)->kind == roce_opcode(a->opcode)->kind &&
-           response_is_nak(p->opcode, p->syndrome) == response_is_nak(a->opcode, a->syndrome);
+    struct tx_response *a;
+
+    for (size_t i = end; i-- > 0 && (a = response_at(cmp, i, end, rel, group)) != NULL;) {
+        struct field_diffs d;
+
+        if (unused && a->matched)
+            continue;
+        rc_match_fields(cmp, p, a, &d);
+        if (!*best || d.cnt < out->cnt || (d.cnt == out->cnt && a > *best)) {
+            *best = a;
+            field_diffs_copy(out, &d);
+        }
+    }
 }
 
 struct tx_response *rc_match_at(const struct response_cmp *cmp, uint32_t event, bool same,
@@ -62,19 +132,18 @@ struct tx_response *rc_match_at(const struct response_cmp *cmp, uint32_t event, 
     const struct trace_packet *p = event_packet(&cmp->dir->setup, event);
     int64_t rel = cmp->dir->setup.event[event].rel;
     struct tx_response *best = NULL;
-    size_t end = first_from(cmp, rel, cmp->responses_out);
 
-    for (size_t i = end; i-- > 0 && cmp->by_psn[i].rel == rel && end - i <= COMPARE_RECENT;) {
-        struct tx_response *a = &cmp->dir->response[cmp->by_psn[i].idx];
-        struct field_diffs d;
+    for (enum response_group group = 0; group < GROUPS; group++) {
+        size_t end;
 
-        if ((same && !same_class(p, a)) || (unused && a->matched))
+        if (same && group != group_of(p))
             continue;
-        rc_match_fields(cmp, p, a, &d);
-        if (!best || d.cnt < out->cnt) {
-            best = a;
-            field_diffs_copy(out, &d);
-        }
+        end = end_of(cmp, rel, group);
+        improve_best(cmp, p, end, rel, group, unused, &best, out);
+        if ((!best || out->cnt > 0) && same && end > COMPARE_RECENT &&
+            counts_messages(&cmp->dir->setup, event))
+            improve_best(cmp, p, end_with_msn(cmp, end, rel, group, p->msn), rel, group, unused,
+                         &best, out);
     }
     return best;
 }
@@ -101,12 +170,19 @@ struct tx_response *rc_match_recent(const struct response_cmp *cmp, uint32_t eve
 bool rc_match_is_used_up(const struct response_cmp *cmp, uint32_t event)
 {
     int64_t rel = cmp->dir->setup.event[event].rel;
-    size_t end = first_from(cmp, rel, cmp->responses_out);
+    const struct tx_response *a;
+    bool any = false;
 
-    for (size_t i = end; i-- > 0 && cmp->by_psn[i].rel == rel && end - i <= COMPARE_RECENT;)
-        if (!cmp->dir->response[cmp->by_psn[i].idx].matched)
-            return false;
-    return end > 0 && cmp->by_psn[end - 1].rel == rel;
+    for (enum response_group group = 0; group < GROUPS; group++) {
+        size_t end = end_of(cmp, rel, group);
+
+        for (size_t i = end; i-- > 0 && (a = response_at(cmp, i, end, rel, group)) != NULL;) {
+            if (!a->matched)
+                return false;
+            any = true;
+        }
+    }
+    return any;
 }
 
 bool rc_match_comes_later(const struct response_cmp *cmp, uint32_t event,
@@ -134,7 +210,8 @@ bool rc_match_has_other_psn(const struct response_cmp *cmp, uint32_t event)
         const struct tx_response *a = &cmp->dir->response[i];
         struct field_diffs d;
 
-        if (a->matched || a->psn == p->psn || a->opcode != p->opcode || !same_class(p, a))
+        if (a->matched || a->psn == p->psn || a->opcode != p->opcode ||
+            rc_match_group(a->opcode, a->syndrome) != group_of(p))
             continue; /* skip a matched response, a response with the same PSN, and a response of
                        * another kind */
         rc_match_fields(cmp, p, a, &d);
@@ -171,16 +248,16 @@ struct tx_response *rc_match_continued(const struct response_cmp *cmp, uint32_t 
 {
     const struct trace_packet *p = event_packet(&cmp->dir->setup, event);
     int64_t rel = cmp->dir->setup.event[event].rel;
-    size_t end = first_from(cmp, rel, cmp->responses_out);
+    size_t end = end_of(cmp, rel, group_of(p));
     bool follows = follows_recorded(&cmp->dir->setup, event);
+    struct tx_response *a;
 
     if (roce_opcode_starts(roce_opcode(p->opcode)) || (cmp->latest_rel != rel - 1 && !follows))
         return NULL;
-    for (size_t i = end; i-- > 0 && cmp->by_psn[i].rel == rel && end - i <= COMPARE_RECENT;) {
-        struct tx_response *a = &cmp->dir->response[cmp->by_psn[i].idx];
+    for (size_t i = end; i-- > 0 && (a = response_at(cmp, i, end, rel, group_of(p))) != NULL;) {
         struct field_diffs d;
 
-        if ((a->event != cmp->latest && !follows) || a->matched || !same_class(p, a))
+        if ((a->event != cmp->latest && !follows) || a->matched)
             continue;
         rc_match_fields(cmp, p, a, &d);
         if (d.cnt == 0)
@@ -196,18 +273,24 @@ struct tx_response *rc_match_to_request(const struct response_cmp *cmp, uint32_t
 {
     const struct inferred_setup *s = &cmp->dir->setup;
     const struct pkt_event *at = &s->event[event];
-    size_t end = first_from(cmp, at->rel, cmp->responses_out);
+    size_t end = end_of(cmp, at->rel, GROUP_READ), low;
+    struct tx_response *a;
 
     if (at->request == EVENT_NONE || answers_at(s, at->request, at->rel) > 1)
         return NULL;
-    for (size_t i = end; i-- > 0 && cmp->by_psn[i].rel == at->rel && end - i <= COMPARE_RECENT;) {
-        struct tx_response *a = &cmp->dir->response[cmp->by_psn[i].idx];
+    low = first_from(cmp, &(struct response_by_psn){.rel = at->rel, .group = GROUP_READ}, 0, end);
+    while (low < end) {
+        size_t mid = low + (end - low) / 2;
 
-        if (a->event == at->request && !a->matched &&
-            roce_opcode(a->opcode)->kind == ROCE_KIND_READ_RESP) {
+        a = &cmp->dir->response[cmp->by_psn[mid].idx];
+        if (a->event == at->request && !a->matched) {
             rc_match_fields(cmp, event_packet(s, event), a, out);
             return a;
         }
+        if (a->event < at->request)
+            low = mid + 1;
+        else
+            end = mid;
     }
     return NULL;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Match: finds the response of our RNIC with which a recorded response is compared. All functions
- * consider only the latest COMPARE_RECENT responses that our RNIC had sent by the current event.
+ * consider only the latest COMPARE_RECENT responses that our RNIC had sent by the current event. If
+ * the PSN of the response is given, these are the latest ones of each group with this PSN.
  */
 #ifndef REPLAY_ENGINE_COMPARE_RC_MATCH_H
 #define REPLAY_ENGINE_COMPARE_RC_MATCH_H
@@ -9,15 +10,17 @@
 #include "engine/base/field_diff.h"
 #include "engine/compare/rc_compare_state.h"
 
+/* Returns the group of a response. */
+enum response_group rc_match_group(uint8_t opcode, uint8_t syndrome);
 /* Compares two struct response_by_psn, for qsort(). */
 int rc_match_order(const void *a, const void *b);
 /* Sets *d to the differences between a recorded response and a response of our RNIC. */
 void rc_match_fields(const struct response_cmp *cmp, const struct trace_packet *p,
                      const struct tx_response *ours, struct field_diffs *d);
 /* Returns the response of our RNIC with the PSN of the recorded response and the fewest
- * differences, or NULL. Prefers later responses. `same`: considers only responses of the same class
- * (READ response, Atomic ACK, NAK, ACK). `unused`: considers only responses that are not matched
- * yet. */
+ * differences, or NULL. Prefers later responses. `same`: considers only responses of the same
+ * group. `unused`: considers only responses that are not matched yet. If our RNIC sent very many
+ * responses, also considers the latest ones whose MSN is not higher than the recorded one. */
 struct tx_response *rc_match_at(const struct response_cmp *cmp, uint32_t event, bool same,
                                 bool unused, struct field_diffs *out);
 /* Returns the response of our RNIC, at any PSN, that has the fewest differences from the recorded

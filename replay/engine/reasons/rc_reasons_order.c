@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "engine/reasons/rc_reasons.h"
 
+#include <string.h>
 #include "infer/infer_loss.h"
 #include "infer/request_table.h"
 #include "wire/codes.h"
@@ -8,6 +9,9 @@
 /* This file has the reasons why a difference is inconclusive because of the network behind the
  * capture point. The capture does not show in which order requests arrived or responses were sent,
  * or which copies of a request arrived. */
+
+/* Maximum length of the payload of a READ response, bytes. */
+#define PAYLOAD_MAX 4096u
 
 const char inconclusive_copies[] = "does not show which of the retransmitted requests arrived";
 const char inconclusive_arrivals[] =
@@ -256,8 +260,35 @@ static bool refuses_delayed(const struct response_case *c)
            copy_may_be_late(c, s->event[c->event].rel);
 }
 
+/* Returns whether each byte of a READ response equals the byte of a response of our RNIC to some
+ * copy of the READ. Requests wrote these bytes between the copies, and the responder may have
+ * answered another copy than our RNIC, or may have executed the requests between other copies. */
+static bool answers_other_copy(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    const struct trace_packet *p = event_packet(s, c->event);
+    int64_t rel = s->event[c->event].rel;
+    const uint8_t *payload = NULL; /* payload of the latest response examined */
+    uint8_t shown[PAYLOAD_MAX] = {0};
+
+    if (!c->data || !c->payload || !s->lossy || p->zero_filled || p->payload_len > PAYLOAD_MAX)
+        return false;
+    for (size_t i = 0; i < c->dir->response_cnt && c->dir->response[i].event < c->event; i++) {
+        const struct tx_response *tx = &c->dir->response[i];
+
+        if (tx->rel != rel || !tx->payload || tx->payload == payload ||
+            tx->payload_len != p->payload_len)
+            continue;
+        payload = tx->payload;
+        for (uint32_t k = 0; k < p->payload_len; k++)
+            shown[k] |= payload[k] == trace_payload(p)[k];
+    }
+    return memchr(shown, 0, p->payload_len) == NULL;
+}
+
 const struct inconclusive_rule reasons_order[] = {
     /* clang-format off */
+    {answers_other_copy,  false, inconclusive_copies},
     {overtook_data,       true,  "shows responses that the network reordered"},
     {counts_what_arrived, true,  inconclusive_copies},
     {answers_swapped,     true,  "shows responses that the network reordered"},

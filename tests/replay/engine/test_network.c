@@ -11,6 +11,7 @@
 #define RNR     (ROCE_SYNDROME_RNR | 1)
 #define SEQ_NAK (ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ)
 #define PEER    "linux-rxe-6.1"
+#define MS      UINT64_C(1000000)
 
 /* Replays the conversation and frees it. Expects no difference, and these numbers of responses with
  * a known deviation and without a verdict. */
@@ -270,6 +271,98 @@ static void an_ack_of_a_late_copy_follows_a_lost_response(void)
     }
 }
 
+/* The responder is slow: the requester retransmits a SEND very often before the response to an
+ * atomic is captured. Our RNIC acknowledges each of these duplicates with the PSN of the atomic. */
+static void a_response_follows_many_duplicates(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 5, 10, 1);
+    talk_atomic(&t, ROCE_OP_RC_FETCH_ADD, 6, VA, RKEY, 1, 0);
+    for (unsigned copy = 0; copy < 100; copy++)
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, 5, 10, 1);
+    talk_ack(&t, 5, ACK, 1);
+    talk_atomic_ack(&t, 6, 2, 9);
+    talk_ack(&t, 6, ACK, 2);
+    expect_holds(&t, 0, 0);
+}
+
+/* Appends `copies` copies of one READ. */
+static void add_reads(struct talk *t, unsigned copies)
+{
+    for (unsigned copy = 0; copy < copies; copy++)
+        talk_read(t, 6, VA, RKEY, 64);
+}
+
+/* The responder is slow, and the requester retransmits a READ many times before and after a WRITE
+ * to the same memory. The responder answers the first copies before the WRITE, with the old bytes.
+ */
+static void a_slow_responder_answers_each_copy_of_a_read(void)
+{
+    for (unsigned wrong = 0; wrong <= 1; wrong++) {
+        uint32_t frame = 0;
+        struct talk t;
+
+        talk_init(&t);
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, 5, 10, 1);
+        talk_ack(&t, 5, ACK, 1);
+        add_reads(&t, 80);
+        talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 7, VA, RKEY, 64, 64, 3);
+        add_reads(&t, 80);
+        for (unsigned copy = 0; copy < 160; copy++) {
+            unsigned msn = copy < 80 ? 2 : 3;
+
+            if (copy == 80)
+                talk_ack(&t, 7, ACK, 3);
+            if (copy % 7 != 3)
+                frame = talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 6, msn, 64,
+                                       wrong && copy == 159 ? 4 : msn);
+        }
+        if (!wrong) {
+            expect_holds(&t, 0, 0);
+            continue;
+        }
+        talk_expect_diff(&t, PEER, frame, "payload");
+        talk_free(&t);
+    }
+}
+
+/* The responder is slow: it answers the second copy of a READ just after the third one was
+ * captured. The MSN of this response does not count the WRITE that was sent before the third copy,
+ * and does not show that this WRITE was lost. */
+static void an_old_msn_after_a_long_time_shows_no_loss(void)
+{
+    struct replay r;
+    struct talk t;
+
+    talk_init(&t);
+    talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 5, VA, RKEY, 64, 64, 2);
+    talk_ack(&t, 5, ACK, 1);
+    talk_read(&t, 6, VA, RKEY, 64);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 6, 2, 64, 2);
+    t.time += 20 * MS;
+    talk_read(&t, 6, VA, RKEY, 64);
+    t.time += 20 * MS;
+    talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 7, VA, RKEY, 64, 64, 3);
+    talk_read(&t, 6, VA, RKEY, 64);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 6, 2, 64, 2);
+    talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 7, VA, RKEY, 64, 64, 3);
+    t.time += 20 * MS;
+    talk_ack(&t, 7, ACK, 3);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 6, 3, 64, 3);
+    talk_ack(&t, 7, ACK, 3);
+    if (talk_replay(&t, &r, PEER) == 0) {
+        const struct inferred_setup *s = &r.session.dir[0].setup;
+
+        EXPECT_EQ(report_verdict(&r), VERDICT_PASS);
+        for (uint32_t i = 0; i < s->event_cnt; i++)
+            EXPECT_EQ(s->event[i].lost, false);
+    }
+    replay_free(&r);
+    talk_free(&t);
+}
+
 /* Two SENDs are sent twice, and the network reorders them behind the capture point. The responder
  * sends a sequence NAK twice. A second sequence NAK is allowed if an RNR NAK, which is lost, was
  * sent in between. This is possible only if another RNR NAK shows that the receive queue was once
@@ -337,6 +430,8 @@ SUITE("replay.network", TEST(start_msn_is_not_taken_from_acks_of_duplicates),
       TEST(a_delayed_request_arrives_as_a_duplicate), TEST(a_delayed_request_finds_no_receive_wqe),
       TEST(a_damaged_response_before_the_next_request_holds),
       TEST(a_damaged_ack_that_a_later_response_covers_holds),
+      TEST(a_response_follows_many_duplicates), TEST(a_slow_responder_answers_each_copy_of_a_read),
+      TEST(an_old_msn_after_a_long_time_shows_no_loss),
       TEST(an_ack_of_a_late_copy_follows_a_lost_response),
       TEST(a_first_message_of_several_packets_may_be_late),
       TEST(a_lost_refusal_inside_a_write_is_inconclusive),

@@ -424,6 +424,25 @@ static void put_waits(struct json_line *line, const char *key, const struct roce
     json_line_close(line, ']');
 }
 
+/* Writes all parts of the time of a connection that waited. */
+static void put_time_budget(struct json_line *line, const char *key,
+                            const struct roce_conn_summary *sum)
+{
+    struct wait_part part[TIME_PARTS];
+    unsigned cnt = time_budget_parts(sum, part);
+
+    json_line_open(line, key, '[');
+    for (unsigned i = 0; i < cnt; i++) {
+        json_line_open(line, NULL, '{');
+        json_line_text(line, "part", part[i].id);
+        json_line_text(line, "text", part[i].label);
+        json_line_number(line, "ns", part[i].ns);
+        json_line_number(line, "permille", part[i].permille);
+        json_line_close(line, '}');
+    }
+    json_line_close(line, ']');
+}
+
 /* Writes the long silences of a connection, if silence_is_notable() returns true. */
 static void put_silence(struct json_line *line, const char *key,
                         const struct roce_conn_summary *sum)
@@ -486,6 +505,7 @@ int check_json_conn(FILE *out, const char *file, const struct check_conn *c,
     put_headline(&line, sum, points);
     put_slow(&line, "slow", sum, points);
     put_waits(&line, "waits", sum);
+    put_time_budget(&line, "time_budget", sum);
     put_silence(&line, "silence", sum);
     put_cm(&line, "cm", sum);
     put_side(&line, "a", c, 0);

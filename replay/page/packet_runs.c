@@ -31,7 +31,7 @@ const char *run_class_name(enum run_class class)
                 ROCE_AN_MSG_END | ROCE_AN_REGION))
 
 /* Returns whether a packet is plain: in its run, the members wait, gap, ce, cause, marks and
- * syndrome are 0. */
+ * detail are 0. */
 static bool packet_is_plain(const struct roce_flow_result *result)
 {
     return !(result->flags & ~PLAIN_FLAGS) && !result->findings;
@@ -137,11 +137,12 @@ static void set_run(struct packet_run *run, const struct roce_flow_in *in,
         run->cause = (uint8_t)r->cause;
         run->go_back = r->go_back_frame;
         run->wait = known_ns(r->rto);
+        run->detail = r->loss;
     }
     if (class == RUN_RNR_NAK)
         run->wait = known_ns(r->rnr_wait);
     if (class == RUN_NAK || class == RUN_RNR_NAK)
-        run->syndrome = pkt->aeth.syndrome;
+        run->detail = pkt->aeth.syndrome;
 }
 
 /* ---- adding packets to runs --------------------------------------------------------------------
@@ -224,7 +225,7 @@ static bool can_merge(const struct packet_run *a, const struct packet_run *b,
         return a->sport == b->sport && a->cause == b->cause && is_plain(a) && is_plain(b);
     case MERGE_EQUAL_MARKS:
         return a->sport == b->sport && a->cause == b->cause && a->go_back == b->go_back &&
-               a->marks == b->marks && a->syndrome == b->syndrome;
+               a->marks == b->marks && a->detail == b->detail;
     default: return true;
     }
 }

@@ -67,7 +67,7 @@ struct packet_run {
     uint8_t kind;       /* enum roce_kind of the first packet */
     uint8_t cause;      /* enum roce_cause of a retransmission */
     uint8_t marks;      /* bit set of enum run_mark */
-    uint8_t syndrome;   /* AETH syndrome of a NAK */
+    uint8_t detail;     /* NAK: AETH syndrome. First packet after a timeout: enum roce_loss */
 };
 
 /* Packet runs of one stream. The struct fits in one cache line, because the streams of a large

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "page/loss_marks.h"
 #include "page/page_conn.h"
 #include "page/page_texts.h"
 #include "page/psn_legend.h"
@@ -122,7 +123,7 @@ static uint32_t style_index(struct styles *styles, const struct packet_run *run)
                                       run->kind,
                                       run->cause,
                                       run->marks,
-                                      run->syndrome};
+                                      run->detail};
     uint32_t cnt = styles->index.cnt, index = keymap_add(&styles->index, style);
 
     if (index == cnt)
@@ -143,8 +144,9 @@ static void write_styles(FILE *out, const struct styles *styles)
                 run_class_name(run->class), roce_kind_name((enum roce_kind)run->kind),
                 run->cause ? roce_cause_name((enum roce_cause)run->cause) : "", run->marks,
                 run->sport);
-        page_conn_put_string(
-            out, run->syndrome ? roce_syndrome_text(run->syndrome, buf, sizeof(buf)) : "");
+        page_conn_put_string(out, run->class == RUN_NAK || run->class == RUN_RNR_NAK
+                                      ? roce_syndrome_text(run->detail, buf, sizeof(buf))
+                                      : "");
         fprintf(out, ",%u]", packet_run_direction(run));
     }
     fputc(']', out);
@@ -322,9 +324,19 @@ static void write_band(void *user, const struct wait_band *band)
     list->sep = ",";
 }
 
+static void write_loss_mark(void *user, const struct loss_mark *mark)
+{
+    struct band_list *list = user;
+
+    fprintf(list->out, "%s%zu,%d,\"%s\"", list->sep, (size_t)(mark->run - list->runs->run),
+            mark->offset, mark->text);
+    list->sep = ",";
+}
+
 /* Writes the legend of each direction: [class, text] of each entry. The entry of a kind of wait,
  * which the graph draws as coloured bands, also has the array [run, ns, run, ns, ...]: for each
- * wait, the index of the packet run that ended it, and its length. */
+ * wait, the index of the packet run that ended it, and its length. The entry of lost packets has
+ * the array [run, offset, text, ...] of loss_marks.h. */
 static void write_legends(FILE *out, const struct packet_runs *runs)
 {
     fprintf(out, ",\"legends\":[");
@@ -340,6 +352,10 @@ static void write_legends(FILE *out, const struct packet_runs *runs)
             if (entry[i].kind < WAIT_BAND_KINDS) {
                 fprintf(out, ",[");
                 wait_bands_find(runs, d, write_band, &list);
+                fprintf(out, "]");
+            } else if (strcmp(entry[i].class, "lost") == 0) {
+                fprintf(out, ",[");
+                loss_marks_find(runs, d, write_loss_mark, &list);
                 fprintf(out, "]");
             }
             fprintf(out, "]");

@@ -134,52 +134,46 @@ static void put_ends(struct json_line *to, const struct roce_conn_summary *sum)
     json_line_text(to, "ends", buf);
 }
 
-/* Writes one part of the time budget, which took `ns` of `all`. */
-static void put_part(struct json_line *to, const char *class, const char *label, uint64_t ns,
-                     uint64_t all)
+/* Writes one part of the time budget: style, text and share. */
+static void put_part(struct json_line *to, const char *class, const struct wait_part *part)
 {
     char buf[LINE_LEN];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
 
-    strbuf_addf(&t, "%s: ", label);
-    strbuf_add_duration(&t, ns);
-    strbuf_addf(&t, " (");
-    strbuf_add_percent(&t, ns, all);
-    strbuf_addf(&t, ")");
+    strbuf_addf(&t, "%s: ", part->label);
+    strbuf_add_duration(&t, part->ns);
+    strbuf_addf(&t, " (%u.%u %%)", part->permille / 10, part->permille % 10);
     json_line_open(to, NULL, '[');
     json_line_text(to, NULL, class);
     json_line_text(to, NULL, buf);
-    json_line_number(to, NULL, all ? 1000 * ns / all : 0);
+    json_line_number(to, NULL, part->permille);
     json_line_close(to, ']');
 }
 
 /* Writes where the time of a connection went, if its requester waited for at least 1 % of it. */
 static void put_budget(struct json_line *to, const struct roce_conn_summary *sum)
 {
-    static const char *const classes[WAIT_CAUSES] = {
+    static const char *const classes[TIME_PARTS] = {
         [WAIT_RESPONSE] = "slow",     [WAIT_TIMEOUT] = "timeout",
         [WAIT_SPURIOUS] = "spurious", [WAIT_READ_GAP] = "response-again",
         [WAIT_RNR_NAK] = "rnr",       [WAIT_SEQ_NAK] = "nak",
         [WAIT_UNKNOWN] = "other",     [WAIT_CREDIT] = "credit",
-        [WAIT_SETUP] = "soft",        [WAIT_SILENCE] = "line"};
-    const uint64_t all = check_conn_duration_ns(sum), waited = time_budget_waited_ns(sum);
-    struct wait_part wait[WAIT_CAUSES];
-    unsigned side, cnt = time_budget_waits(sum, wait, &side);
+        [WAIT_SETUP] = "soft",        [WAIT_SILENCE] = "line",
+        [TIME_IDLE] = "panel",        [TIME_SENDING] = "first"};
+    struct wait_part part[TIME_PARTS];
+    const unsigned cnt = time_budget_parts(sum, part);
     char buf[LINE_LEN];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
 
-    if (all == 0 || waited < all / 100 || waited == 0)
+    if (cnt == 0)
         return;
     strbuf_addf(&t, "Where the ");
-    strbuf_add_duration(&t, all);
+    strbuf_add_duration(&t, check_conn_duration_ns(sum));
     strbuf_addf(&t, " of connection #%u went:", sum->facts.conn_index);
     json_line_text(to, "spent", buf);
     json_line_open(to, "budget", '[');
     for (unsigned i = 0; i < cnt; i++)
-        put_part(to, classes[wait[i].cause], wait[i].label, wait[i].ns, all);
-    put_part(to, "panel",
-             "sending, receiving or idle (no wait for a retransmission or slow response)",
-             all > waited ? all - waited : 0, all);
+        put_part(to, classes[part[i].cause], &part[i]);
     json_line_close(to, ']');
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "page/psn_legend.h"
 
+#include "page/loss_marks.h"
+
 #define OF(class) (1u << (class))
 
 /* Entries of the legend for packets, in its order. `classes`: classes of packets that the entry
@@ -55,11 +57,17 @@ static void note_band(void *user, const struct wait_band *band)
     *found |= OF(band->kind);
 }
 
+static void note_loss(void *user, const struct loss_mark *mark)
+{
+    (void)mark;
+    *(bool *)user = true;
+}
+
 unsigned psn_legend(const struct packet_runs *runs, unsigned direction,
                     struct psn_legend_entry entry[PSN_LEGEND_MAX])
 {
     unsigned cnt = 0, classes = 0, marks = 0, found = 0;
-    bool missing = false;
+    bool missing = false, lost = false;
 
     for (uint32_t i = 0; i < runs->cnt; i++) {
         const struct packet_run *run = &runs->run[i];
@@ -79,6 +87,10 @@ unsigned psn_legend(const struct packet_runs *runs, unsigned direction,
                                                  WAIT_BAND_KINDS};
     if (missing)
         entry[cnt++] = (struct psn_legend_entry){"missing", "┆ missing packets", WAIT_BAND_KINDS};
+    loss_marks_find(runs, direction, note_loss, &lost);
+    if (lost)
+        entry[cnt++] =
+            (struct psn_legend_entry){"lost", "○ lost or late, as its text says", WAIT_BAND_KINDS};
     if (classes)
         wait_bands_find(runs, direction, note_band, &found);
     for (unsigned k = 0; k < WAIT_BAND_KINDS; k++)

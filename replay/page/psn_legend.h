@@ -12,7 +12,7 @@ struct psn_legend_entry {
     unsigned kind; /* enum wait_band_kind, or WAIT_BAND_KINDS if the entry is not a band */
 };
 
-#define PSN_LEGEND_MAX (11u + WAIT_BAND_KINDS) /* maximum number of entries */
+#define PSN_LEGEND_MAX (12u + WAIT_BAND_KINDS) /* maximum number of entries */
 
 /* Stores a legend entry for each class of packets and each kind of band in the graph of a
  * direction. Returns the number of entries, which is 0 if the direction has no packets with a PSN.

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include "page/loss_marks.h"
 #include "page/page_capture.h"
 #include "page/psn_legend.h"
 #include "util/strbuf.h"
@@ -121,6 +122,21 @@ static void write_band(void *user, const struct wait_band *band)
         fprintf(g->out,
                 "<rect class=\"%s band\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"10\"/>\n",
                 psn_legend_band(band->kind), x0, y_of(g, (double)band->psn) - 5, x1 - x0);
+}
+
+/* Draws a ring at the place of a loss, and its text. */
+static void write_loss_mark(void *user, const struct loss_mark *mark)
+{
+    const struct psn_graph *g = user;
+    double x = x_of(g, mark->run->first_time);
+    double y = y_of(g, (double)roce_psn_diff(roce_psn_of(mark->run->psn), roce_psn_of(g->base)) +
+                           mark->offset + 0.5);
+    const bool left = x > WIDTH / 2;
+
+    fprintf(g->out,
+            "<circle class=\"lost\" cx=\"%.1f\" cy=\"%.1f\" r=\"7\"/><text x=\"%.1f\" "
+            "y=\"%.1f\" text-anchor=\"%s\">%s</text>\n",
+            x, y, left ? x - 11 : x + 11, y + 4, left ? "end" : "start", mark->text);
 }
 
 /* ---- axes and legend ---------------------------------------------------------------------------
@@ -294,6 +310,7 @@ static void write_packets(const struct psn_graph *g)
     for (uint32_t i = 0; i < g->runs->cnt; i++)
         if (packet_run_is_in(&g->runs->run[i], g->direction))
             write_mark(g, &g->runs->run[i], relative_psn(g, &g->runs->run[i], &last));
+    loss_marks_find(g->runs, g->direction, write_loss_mark, &graph);
 }
 
 static void write_style(FILE *out, double height)
@@ -310,6 +327,7 @@ static void write_style(FILE *out, double height)
         ".ack{fill:#6b7480;stroke:#6b7480}.nak,.damaged{fill:#c4122f}.rnr{fill:#8a2be2}.timeout{"
         "fill:#00707a}.spurious{fill:#7a5c00}.slow{fill:#2a9fd6}.other{fill:#6b7280;stroke:#6b7280}"
         ".step,.line{fill:none}.implied{fill:none;stroke:#c4122f;stroke-width:1.5}"
+        ".lost{fill:none;stroke:#c4122f;stroke-width:2}rect.lost{fill:#fff}"
         ".missing{fill:none;stroke:#c4122f;stroke-width:2.5;stroke-dasharray:3 2}\n"
         "</style>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
         WIDTH, height, WIDTH, height);

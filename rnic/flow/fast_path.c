@@ -198,6 +198,7 @@ static bool fast_request(struct roce_ctx *ctx)
         prev = roce_window_at(&req->win, at - 1);
     }
     update_constants(ctx);
+    roce_count_idle(ctx);
     set_packet_fields(ctx, prev, e);
     if (roce_opcode_starts(ctx->pkt->op))
         set_message_fields(ctx, e);

@@ -213,9 +213,10 @@ struct roce_flow_result {
     uint8_t qp_use;      /* number of the use of the QP pair (struct roce_flow_use); 0 is the first
                           * use in the capture */
     uint8_t pairing;     /* enum roce_pairing of the connection at this packet */
-    uint32_t flags;      /* bit set of enum roce_analysis */
-    uint32_t findings;   /* number of findings about this frame */
-    uint32_t src_qpn;    /* QPN of the sender; ROCE_QPN_UNKNOWN if no packet names it */
+    uint8_t loss;      /* enum roce_loss; only for the first packet of a go-back after a timeout */
+    uint32_t flags;    /* bit set of enum roce_analysis */
+    uint32_t findings; /* number of findings about this frame */
+    uint32_t src_qpn;  /* QPN of the sender; ROCE_QPN_UNKNOWN if no packet names it */
 
     uint32_t rel_psn;  /* PSN of the frame minus the requester's first PSN, mod 2^24. The first PSN
                         * is from CM, or else the first captured one */

@@ -632,7 +632,10 @@ static void note_silence(struct roce_ctx *ctx)
     struct roce_conn_facts *facts = &ctx->conn->facts;
     uint32_t us;
 
-    if (roce_credit_wait(ctx) || ctx->silent_ns < ROCE_SILENCE_NS || !ctx->conn->paired)
+    if (roce_credit_wait(ctx))
+        return;
+    roce_count_idle(ctx);
+    if (ctx->silent_ns < ROCE_SILENCE_NS || !ctx->conn->paired)
         return;
     facts->silence.cnt++;
     us = ctx->silent_ns / 1000 < UINT32_MAX ? (uint32_t)(ctx->silent_ns / 1000) : UINT32_MAX;

@@ -35,4 +35,20 @@ static inline void roce_req_update_max(struct roce_counts *sum, const struct roc
         sum->max_reads_in_flight = req->reads_in_flight;
 }
 
+/* Counts the time since the previous packet of the connection as idle time of the requester, if all
+ * its requests were acknowledged. Called before the current new request is stored. */
+static inline void roce_count_idle(struct roce_ctx *ctx)
+{
+    struct roce_endpoint *side = ctx->sender;
+    uint64_t ns;
+
+    if (!side->req.una_known || roce_diff(side->req.una, side->req.nxt) < 0)
+        return;
+    ns = ctx->silent_ns + side->counts.idle_rest_ns;
+    if (ns / 1000 > UINT32_MAX - side->idle_us)
+        return;
+    side->idle_us += (uint32_t)(ns / 1000);
+    side->counts.idle_rest_ns = (uint16_t)(ns % 1000);
+}
+
 #endif

@@ -21,6 +21,11 @@ uint64_t slow_setup_ns(const struct roce_conn_summary *sum)
     return sum->facts.cm.rep_ms >= SETUP_MS ? UINT64_C(1000000) * sum->facts.cm.rep_ms : 0;
 }
 
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 struct slow_direction slow_direction_of(const struct roce_conn_summary *sum, unsigned side)
 {
     struct slow_direction w = {.mine = &sum->side[side],
@@ -37,6 +42,7 @@ struct slow_direction slow_direction_of(const struct roce_conn_summary *sum, uns
         w.rtu_ns = UINT64_C(1000000) * sum->facts.cm.rep_again_ms;
     if (sum->facts.silence.side == side && silence_is_notable(sum))
         w.silence_ns = sum->facts.silence.sum_ns;
+    w.idle_ns = w.mine->idle_ns - smaller(w.mine->idle_ns, w.silence_ns);
     return w;
 }
 

@@ -30,6 +30,8 @@ struct slow_direction {
                           * NULL without a second capture */
     uint64_t silence_ns; /* time in which the connection had notable silences before requests of
                           * this side, ns */
+    uint64_t idle_ns;    /* time in which the program of this side had nothing to send, without the
+                          * notable silences, ns */
 };
 
 /* Events between two capture points that can explain a cause: bits of slow_cause.between. */

@@ -9,7 +9,7 @@
 static const struct {
     enum roce_cause cause;
     const char *id, *what, *label;
-} waits[WAIT_CAUSES] = {
+} waits[TIME_PARTS] = {
     [WAIT_RESPONSE] = {ROCE_CAUSE_NONE, "response", "slow responses", "slow responses"},
     [WAIT_TIMEOUT] = {ROCE_CAUSE_TIMEOUT, "timeout", "ACK timeouts", "ACK timeouts"},
     [WAIT_SPURIOUS] = {ROCE_CAUSE_SPURIOUS, "spurious_timeout", "late responses", "late responses"},
@@ -23,6 +23,8 @@ static const struct {
                      "no receive buffer (no credits)"},
     [WAIT_SETUP] = {ROCE_CAUSE_NONE, "setup", "the connection setup", "connection setup"},
     [WAIT_SILENCE] = {ROCE_CAUSE_NONE, "silence", "new requests of the program", "no new requests"},
+    [TIME_IDLE] = {ROCE_CAUSE_NONE, "idle", "", "idle (nothing to send)"},
+    [TIME_SENDING] = {ROCE_CAUSE_NONE, "sending", "", "sending, or responses under way"},
 };
 
 /* Returns the index in `waits` of the words for wait `i`. If the capture lacks the responses to the
@@ -68,17 +70,25 @@ static unsigned list_waits(const struct slow_direction *w, struct wait_part wait
             continue;
         for (; at > 0 && wait[at - 1].ns < ns; at--)
             wait[at] = wait[at - 1];
-        wait[at] = (struct wait_part){waits[i].id, waits[wait_words(w, i)].label, i, ns};
+        wait[at] = (struct wait_part){waits[i].id, waits[wait_words(w, i)].label, i, ns, 0};
         cnt++;
     }
     return cnt;
+}
+
+/* Returns the idle time, which is at most the time without the waits. */
+static uint64_t idle_ns(const struct slow_direction *w)
+{
+    const uint64_t waited = all_waited_ns(w), rest = w->ns > waited ? w->ns - waited : 0;
+
+    return w->idle_ns < rest ? w->idle_ns : rest;
 }
 
 void time_budget_print(FILE *out, const struct slow_direction *w, const char *arrow)
 {
     struct wait_part wait[WAIT_CAUSES];
     unsigned cnt = list_waits(w, wait);
-    uint64_t all = all_waited_ns(w);
+    uint64_t all = all_waited_ns(w), idle = idle_ns(w);
     char buf[LINE_LEN];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
 
@@ -96,6 +106,11 @@ void time_budget_print(FILE *out, const struct slow_direction *w, const char *ar
                     wait[i].cause == WAIT_UNKNOWN && slow_is_refused(w)
                         ? "a full transmit queue"
                         : waits[wait_words(w, wait[i].cause)].what);
+    }
+    if (idle * 100 >= w->ns) {
+        strbuf_addf(&t, "; ");
+        strbuf_add_duration(&t, idle);
+        strbuf_addf(&t, " idle (nothing to send)");
     }
     fprintf(out, "%s\n", buf);
 }
@@ -115,6 +130,48 @@ unsigned time_budget_waits(const struct roce_conn_summary *sum, struct wait_part
     *side = side_waited_ns(sum, 1) > side_waited_ns(sum, 0);
     w = slow_direction_of(sum, *side);
     return list_waits(&w, wait);
+}
+
+/* Sets the shares of the parts, which together last `all` ns. The parts with the largest remainders
+ * are rounded up. */
+static void set_shares(struct wait_part part[], unsigned cnt, uint64_t all)
+{
+    double remainder[TIME_PARTS];
+    unsigned left = 1000;
+
+    for (unsigned i = 0; i < cnt; i++) {
+        const double share = 1000 * (double)part[i].ns / (double)all;
+
+        part[i].permille = (unsigned)share;
+        remainder[i] = share - part[i].permille;
+        left -= part[i].permille;
+    }
+    for (; left > 0; left--) {
+        unsigned most = 0;
+
+        for (unsigned i = 1; i < cnt; i++)
+            most = remainder[i] > remainder[most] ? i : most;
+        part[most].permille++;
+        remainder[most] = -1;
+    }
+}
+
+unsigned time_budget_parts(const struct roce_conn_summary *sum, struct wait_part part[TIME_PARTS])
+{
+    unsigned side, cnt = time_budget_waits(sum, part, &side);
+    const struct slow_direction w = slow_direction_of(sum, side);
+    const uint64_t waited = all_waited_ns(&w), idle = idle_ns(&w);
+
+    if (w.ns == 0 || waited == 0 || waited * 100 < w.ns)
+        return 0;
+    if (idle)
+        part[cnt++] =
+            (struct wait_part){waits[TIME_IDLE].id, waits[TIME_IDLE].label, TIME_IDLE, idle, 0};
+    if (waited + idle < w.ns)
+        part[cnt++] = (struct wait_part){waits[TIME_SENDING].id, waits[TIME_SENDING].label,
+                                         TIME_SENDING, w.ns - waited - idle, 0};
+    set_shares(part, cnt, waited > w.ns ? waited : w.ns);
+    return cnt;
 }
 
 uint64_t time_budget_waited_ns(const struct roce_conn_summary *sum)

@@ -24,15 +24,21 @@ enum wait_cause {
     WAIT_CREDIT,  /* waits for credits, the receive WQEs that the responder announces */
     WAIT_SETUP,   /* waits for the end of the connection setup, after a lost REP or RTU */
     WAIT_SILENCE, /* waits for new requests of the program, if silence_is_notable() returns true */
-    WAIT_CAUSES
+    WAIT_CAUSES,
+    /* The rest of the time. */
+    TIME_IDLE = WAIT_CAUSES, /* all requests were acknowledged, and no packet was captured */
+    TIME_SENDING,
+    TIME_PARTS
 };
 
-/* A part of the time that a connection spent waiting. */
+/* A part of the time of a connection. */
 struct wait_part {
     const char *id;    /* id of the cause in JSON */
     const char *label; /* name of the cause for readers who do not know RDMA */
     enum wait_cause cause;
     uint64_t ns;
+    unsigned permille; /* share of the time, rounded so that all shares sum to 1000; set only by
+                        * time_budget_parts() */
 };
 
 /* Returns how long the requester waited because of a cause, ns. */
@@ -42,6 +48,10 @@ uint64_t time_budget_ns(const struct slow_direction *w, enum wait_cause cause);
  * the number of that side. Returns the number of waits; 0 if no side waited. */
 unsigned time_budget_waits(const struct roce_conn_summary *sum, struct wait_part wait[WAIT_CAUSES],
                            unsigned *side);
+
+/* Fills `part` with the waits of time_budget_waits(), then idle time and the rest of the time.
+ * Returns the number of parts; 0 if no side waited for 1 % of the time. */
+unsigned time_budget_parts(const struct roce_conn_summary *sum, struct wait_part part[TIME_PARTS]);
 
 /* Returns the total wait of the side with the longer total wait, ns. */
 uint64_t time_budget_waited_ns(const struct roce_conn_summary *sum);

@@ -40,10 +40,18 @@ const RoceData = (function () {
 
   // Returns the waits of the time budget; each ends with a run `r`. The entries of a legend contain them.
   function decodeBands(conn, runs) {
-    const bandsOf = (direction) => ([color, text, pairs]) => (pairs || []).flatMap((run, k) => k % 2 ? [] : [{
+    const bandsOf = (direction) => ([color, text, pairs]) => (color === "lost" || !pairs
+      ? [] : pairs).flatMap((run, k) => k % 2 ? [] : [{
       direction, color, text: text.replace("band: ", ""), run, psn: runs.psn[run], to: runs.time[run],
       from: runs.time[run] - pairs[k + 1] * 1e-9, ackedBefore: runs.style[run].marks & MARK.ackedBefore }]);
     return conn.legends.flatMap((legend, direction) => legend.flatMap(bandsOf(direction)));
+  }
+
+  // Returns the rings at the places of losses; each is `offset` PSNs above a run.
+  function decodeLosses(conn) {
+    const of = (legend) => (legend.find(([color]) => color === "lost") || [])[2] || [];
+    return conn.legends.map((legend) => of(legend).flatMap((run, k, all) => k % 3 ? [] : [{
+      run, offset: all[k + 1], text: all[k + 2] }]));
   }
 
   function decodeMessages(conn) {
@@ -163,8 +171,9 @@ const RoceData = (function () {
   }
 
   return {
-    MARK, decodeRuns, decodeBands, decodeMessages, lengthNs, goodput, waitedNs, sentAgain, packets, trouble, worstFirst,
-    lead, binned, runsBetween, framesOf, duration, exactDuration, period, size, rate, count, filterOf };
+    MARK, decodeRuns, decodeBands, decodeLosses, decodeMessages, lengthNs, goodput, waitedNs, sentAgain, packets,
+    trouble, worstFirst, lead, binned, runsBetween, framesOf, duration, exactDuration, period, size, rate,
+    count, filterOf };
 })();
 
 if (typeof module !== "undefined") module.exports = RoceData;

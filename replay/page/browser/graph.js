@@ -8,7 +8,7 @@ const RoceGraph = (function () {
   const MARKED = new Set(["nak", "rnr nak", "cnp", "dropped"]);
   const STEPS = ["taken by the RNIC", "first packet", "last packet", "acknowledged", "completed", "polled"];
   const COLORS = ("first again response response-again ack nak implied rnr timeout spurious slow cnp ce damaged " +
-    "missing text page grid side-a side-b other").split(" ");
+    "missing lost text page grid side-a side-b other").split(" ");
   const COLOR_OF = { "request": "first", "repeated request": "again", "response": "response",
     "repeated response": "response-again", "copy": "other" }; // of packets that are bars
   const ITEMS = ["run", "message", "band", "bin"]; // things to point at
@@ -136,6 +136,15 @@ const RoceGraph = (function () {
     }
     paintAcks(view, at, direction);
     marks.forEach((m) => mark(ctx, ...m));
+    view.losses[direction].forEach((l) => {
+      const x = at.x(r.time[l.run]), y = at.y(r.psn[l.run] + l.offset + 0.5);
+      ctx.beginPath();
+      ctx.arc(x, y, 7, 0, 7);
+      ctx.strokeStyle = colors.lost;
+      ctx.lineWidth = 2;
+      ctx.stroke();
+      lost.push([x, y, l.text]);
+    });
     lost.concat(waits).forEach((text) => caption(at, ...text));
   }
 
@@ -272,7 +281,7 @@ const RoceGraph = (function () {
 
   // Ticks at 1, 2 and 5 times each power of ten, of values that are logarithms.
   function decades(min, max) {
-    const ticks = [], steps = max - min > 3 ? [1] : [1, 2, 5];
+    const ticks = [], steps = max - min > 2.2 ? [1] : [1, 2, 5];
     for (let e = Math.floor(min); e <= max; e++) ticks.push(...steps.map((s) => e + Math.log10(s)));
     return ticks.filter((v) => v >= min && v <= max).map((v) => ({ v, label: D.duration(Math.pow(10, v)) }));
   }
@@ -316,6 +325,7 @@ const RoceGraph = (function () {
       this.runs = r;
       this.messages = D.decodeMessages(conn);
       this.bands = D.decodeBands(conn, r);
+      this.losses = D.decodeLosses(conn);
       this.lanes = [...new Set(styles.map(laneOf))].sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
       const laneAt = new Map(this.lanes.map((lane, i) => [lane, i]));
       styles.forEach((s) => { s.lane = laneAt.get(laneOf(s)); });
@@ -492,6 +502,7 @@ const RoceGraph = (function () {
           (r.wait[i] ? ", " + D.duration(r.wait[i]) + " after it was sent before" : ""),
         s.class === "rnr nak" && "demands a wait of " + D.duration(r.wait[i]),
         s.class === "nak" && s.syndrome,
+        ...this.losses.flat().filter((l) => l.run === i).map((l) => l.text),
         r.gap[i] && D.count(r.gap[i], "packet") + " missing before it",
         s.marks & D.MARK.impliedNak && "a response before it was skipped (implied NAK)",
         s.marks & D.MARK.ackedBefore && "the capture shows that it was already acknowledged",

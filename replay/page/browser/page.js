@@ -255,7 +255,8 @@
     byId("conn-ends").textContent = conn.ends;
     byId("conn-about").textContent = byId("lead").textContent.startsWith(conn.headline) ? "" : conn.headline;
     byId("conn-why").textContent = conn.why || "";
-    const said = conn.headline + (conn.why || ""), terms = [...byId("words").querySelectorAll(".explain")];
+    const said = [conn.headline, conn.why, conn.advice, ...(conn.budget || []).map((p) => p[1])].join(" ");
+    const terms = [...byId("words").querySelectorAll(".explain")];
     byId("conn-words").replaceChildren(...terms.filter((term) => said.includes(term.textContent))
       .map((term) => el("div", {}, term.cloneNode(true), term.nextElementSibling.cloneNode(true))));
     byId("tools").hidden = byId("tools-about").hidden = !conn.runs;

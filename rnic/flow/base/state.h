@@ -442,6 +442,7 @@ struct roce_counts {
     uint32_t max_psns_in_flight, max_reads_in_flight;
     uint32_t region_cnt, region_more;
     uint16_t udp_sport;
+    uint16_t idle_rest_ns;           /* below 1000 */
     struct roce_oper_count *oper;    /* ROCE_OPER_CNT counters, one for each operation; NULL before
                                       * the first request */
     struct roce_cold_counters *cold; /* rarely used counters; NULL: all are zero */
@@ -482,6 +483,7 @@ struct roce_endpoint {
                     * copies */
     bool migreq_0; /* with ROCE_PROFILE_AUTO: the endpoint sent MigReq 0 */
     uint16_t last_id;
+    uint32_t idle_us; /* idle time of the requester, us; its rest is counts.idle_rest_ns */
     uint64_t fired[(ROCE_RULE_CNT + 63) / 64]; /* bit set of the rules that roce_report_once() has
                                                 * reported for this endpoint */
     struct roce_times times;

@@ -134,6 +134,16 @@ struct roce_read_restarts {
     uint32_t frame;    /* frame of this go-back; 0: none */
 };
 
+/* Loss before a timeout, as far as the capture shows it; see struct roce_timeout_losses. */
+enum roce_loss {
+    ROCE_LOSS_UNKNOWN,
+    ROCE_LOSS_ACKED,
+    ROCE_LOSS_MISSING,
+    ROCE_LOSS_RELOST,
+    ROCE_LOSS_UNANSWERED,
+    ROCE_LOSS_UNFINISHED,
+};
+
 /* Timeouts of a requester, divided by what the capture shows about the loss before the timeout. A
  * timeout counts in at most one member. A timeout that is counted in roce_read_restarts or
  * `unheeded_naks` does not count here. */
@@ -290,7 +300,10 @@ struct roce_endpoint_summary {
     struct roce_timeout_losses timeout_losses;
     struct roce_refusal refusal; /* valid if a fatal NAK stopped the endpoint */
     const struct roce_hist
-        *ack_rtt; /* times from the endpoint's requests to their acknowledgement; may be NULL */
+        *ack_rtt;     /* times from the endpoint's requests to their acknowledgement; may be NULL */
+    uint64_t idle_ns; /* time without requests of the endpoint: all earlier ones were acknowledged,
+                       * and no packet of the connection was captured before the next one, ns. Waits
+                       * for credits are not counted. At most 2^32 us */
     uint64_t rnr_advertised_ns, rnr_waited_ns; /* waits after RNR NAKs for the endpoint's requests,
                                                 * sums of the advertised and of the observed waits,
                                                 * ns */

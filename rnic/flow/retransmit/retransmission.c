@@ -491,10 +491,10 @@ static bool is_unfinished(const struct roce_ctx *ctx)
 }
 
 /* Counts a timeout in the member of `sum` for the loss that preceded the timeout, as far as the
- * capture shows it. `relost` is the result of is_relost(). Returns true if the member is
- * timeout_losses.unanswered. */
-static bool count_timeout_loss(const struct roce_ctx *ctx, struct roce_cold_counters *sum,
-                               const struct roce_sent_packet *e, uint32_t psn, bool relost)
+ * capture shows it. `relost` is the result of is_relost(). Returns the loss. */
+static enum roce_loss count_timeout_loss(const struct roce_ctx *ctx, struct roce_cold_counters *sum,
+                                         const struct roce_sent_packet *e, uint32_t psn,
+                                         bool relost)
 {
     const struct roce_req *req = &ctx->sender->req;
     const struct roce_rsp *rsp = &roce_peer(ctx->sender)->rsp;
@@ -503,22 +503,29 @@ static bool count_timeout_loss(const struct roce_ctx *ctx, struct roce_cold_coun
 
     sum->unheeded_naks += nak;
     if (count_read_restart(ctx, sum, e, psn, ROCE_CAUSE_TIMEOUT) || nak)
-        return false;
+        return ROCE_LOSS_UNKNOWN;
     if (req->una_known && roce_diff(psn, req->una) < 0) {
         losses->acked++;
-    } else if (relost) {
+        return ROCE_LOSS_ACKED;
+    }
+    if (relost) {
         if (losses->relost++ == 0)
             losses->relost_psn = psn;
-    } else if (!e && ctx->conn->paired) {
+        return ROCE_LOSS_RELOST;
+    }
+    if (!e && ctx->conn->paired) {
         if (losses->missing++ == 0)
             losses->missing_psn = psn;
-    } else if (is_unanswered(ctx)) {
-        losses->unanswered++;
-        return true;
-    } else if (is_unfinished(ctx)) {
-        losses->unfinished++;
+        return ROCE_LOSS_MISSING;
     }
-    return false;
+    if (is_unanswered(ctx)) {
+        losses->unanswered++;
+        return ROCE_LOSS_UNANSWERED;
+    }
+    if (!is_unfinished(ctx))
+        return ROCE_LOSS_UNKNOWN;
+    losses->unfinished++;
+    return ROCE_LOSS_UNFINISHED;
 }
 
 /* Recognises a requester whose waits do not follow the agreed timeout T (R149): its first wait is
@@ -619,7 +626,8 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
             req->timeouts++;
         count_timeout_after_nak(ctx);
         req->naks += rsp->nak && rsp->nak_psn == psn && req->naks < 255;
-        if (count_timeout_loss(ctx, sum, e, psn, relost))
+        ctx->result->loss = (uint8_t)count_timeout_loss(ctx, sum, e, psn, relost);
+        if (ctx->result->loss == ROCE_LOSS_UNANSWERED)
             roce_spurious_note_unanswered(ctx);
         if (sum->timeout_min_ns == 0 || idle < sum->timeout_min_ns)
             sum->timeout_min_ns = idle;

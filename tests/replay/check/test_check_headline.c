@@ -98,7 +98,8 @@ static void headlines_name_the_loss(void)
         {"rc-loss-request",
          "6 of 14 packets (43 %) were retransmitted after a sequence NAK, 1 that it asked for and "
          "5 that followed: 6144 bytes, 46 % of the payload\n"},
-        {"rc-rnr-then-success", "waiting: 63.15 ms for RNR NAKs, 20.44 ms for slow responses\n"},
+        {"rc-rnr-then-success",
+         "waiting: 63.15 ms for RNR NAKs, 20.44 ms for slow responses; 6.735 ms idle "},
         {"multi-qp", "connections (a missing number is the other direction of a listed "
                      "connection):\n  #0 RC "},
         {"rc-atomics", "\nconnections:\n  #0 RC "},

@@ -162,7 +162,7 @@ def audit(browser, name):
 
 # Returns the terms below the report of the chosen connection, and those that its report contains.
 EXPLAINED = """(() => { const of = (id) => [...document.querySelectorAll(id + ' .explain')].map(e => e.textContent);
-  const text = document.getElementById('conn-why').textContent + rocedrill.chosen.headline;
+  const text = ['conn-why', 'advice', 'budget'].map(id => document.getElementById(id).textContent).join(' ') + rocedrill.chosen.headline;
   return [of('#conn-words'), of('#words').filter(term => text.includes(term))]; })()"""
 
 
@@ -184,7 +184,8 @@ def check_capture(browser, rocedrill, folder, path, name, words):
         if len(labels) < 2 or len(set(labels)) != len(labels):
             fail(name, f"times of an axis {labels}")
     explained, used = browser.run(EXPLAINED) if browser.run("rocedrill.chosen !== null") else ([], [])
-    if explained != used or (name == "rc-loss-requests" and "retransmitted" not in used):
+    if explained != used or (name == "rc-loss-requests" and not {"retransmitted", "PFC", "QP", "idle"} <= set(used)) \
+            or (name == "rc-rnr-then-success" and not {"slow response", "min_rnr_timer"} <= set(used)):
         fail(name, f"explains {explained}, not {used}")
     audit(browser, name)
     idle = [text for text in browser.run(LEGENDS) if "retransmitted" in text or "NAK" in text or "CNP" in text]

@@ -53,7 +53,7 @@ CHOOSE = """((row) => {
   return [rocedrill.chosen.connection || 0, graphs, distributions];
 })(%u)"""
 COLORS = "Object.fromEntries(%s.map(c => [c, RoceGraph.color(c)]))" % json.dumps(
-    "first again response response-again other ack nak implied rnr damaged missing cnp ce timeout spurious slow side-a side-b".split())
+    "first again response response-again other ack nak implied rnr damaged missing lost cnp ce timeout spurious slow side-a side-b".split())
 HEAT = "rocedrill.heat.rows.map(r => [r.conn.connection || 0, Math.round(r.bytes.reduce((a, b) => a + b, 0))])"
 
 failures = 0

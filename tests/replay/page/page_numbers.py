@@ -60,13 +60,23 @@ def check_copies(name, conn):
 
 
 def check_budget(name, line, conn):
-    """Expects that the bar of the time budget has the waits of the JSON, if they are at least 1 % of the time."""
+    """Expects that the bar of the time budget has the parts of the JSON: the waits, if they are at least 1 % of the time, idle
+    time, and the rest. Together they are all the time, and 100 %."""
     waits, all_ns = line["waits"], line["last_time_ns"] - line["first_time_ns"]
-    waited = sum(w["ns"] for w in waits)
-    want = [(w["text"], 1000 * w["ns"] // all_ns) for w in waits] if all_ns and waited and waited >= all_ns // 100 else []
+    waited, parts = sum(w["ns"] for w in waits), line["time_budget"]
+    want = [(p["text"], p["permille"]) for p in parts]
     have = [(text.rsplit(": ", 1)[0], share) for _, text, share in conn.get("budget", [])]
-    if have[:-1] != want or (want and not have[-1][0].startswith("sending, receiving or idle")):
-        fail(name, f"connection {line['connection']}: time budget {have}, JSON {want}")
+    where = f"connection {line['connection']}: time budget"
+    if have != want or any(f"({share / 10:.1f} %)" not in text for _, text, share in conn.get("budget", [])):
+        fail(name, f"{where} {conn.get('budget')}, JSON {parts}")
+    if bool(parts) != bool(all_ns and waited and waited >= all_ns / 100):
+        fail(name, f"{where} {parts}, waits {waits} of {all_ns} ns")
+    if parts and ([p["part"] for p in parts[:len(waits)]] != [w["cause"] for w in waits]
+                  or {p["part"] for p in parts[len(waits):]} - {"idle", "sending"}):
+        fail(name, f"{where} {parts}, waits {waits}")
+    if parts and (sum(p["permille"] for p in parts) != 1000 or sum(p["ns"] for p in parts) != max(all_ns, waited)
+                  or any(abs(p["permille"] - 1000 * p["ns"] / max(all_ns, waited)) > 1 for p in parts)):
+        fail(name, f"{where} {parts} of {all_ns} ns")
 
 
 def check_conn(name, line, conn):

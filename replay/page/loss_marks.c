@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "page/loss_marks.h"
+
+#include "wire/codes.h"
+
+/* Maximum number of runs that are searched for a lost packet. */
+#define SEARCH_MAX 4096u
+
+static bool is_request(const struct packet_run *run)
+{
+    return run->class == RUN_REQUEST || run->class == RUN_REPEATED_REQUEST;
+}
+
+static bool is_response(const struct packet_run *run)
+{
+    return run->class == RUN_ACK || run->class == RUN_RESPONSE;
+}
+
+/* Returns the PSN `psn` minus the first PSN of a run. */
+static int32_t offset_of(const struct packet_run *run, uint32_t psn)
+{
+    return roce_psn_diff(roce_psn_of(psn), roce_psn_of(run->psn));
+}
+
+static bool has_psn(const struct packet_run *run, uint32_t psn)
+{
+    const int32_t offset = offset_of(run, psn);
+
+    return offset >= 0 && offset < (int64_t)run->span;
+}
+
+/* Returns the latest request before run `at`, or the latest one with PSN `psn` if `any` is false;
+ * NULL if none is found. */
+static const struct packet_run *request_before(const struct packet_runs *runs, uint32_t at,
+                                               unsigned direction, uint32_t psn, bool any)
+{
+    for (uint32_t i = at, left = SEARCH_MAX; i > 0 && left > 0; i--, left--) {
+        const struct packet_run *run = &runs->run[i - 1];
+
+        if (is_request(run) && packet_run_is_in(run, direction) && (any || has_psn(run, psn)))
+            return run;
+    }
+    return NULL;
+}
+
+/* Returns the first response before run `at` that acknowledges PSN `psn`, or NULL. */
+static const struct packet_run *response_before(const struct packet_runs *runs, uint32_t at,
+                                                unsigned direction, uint32_t psn)
+{
+    const struct packet_run *first = NULL;
+
+    for (uint32_t i = at, left = SEARCH_MAX; i > 0 && left > 0; i--, left--) {
+        const struct packet_run *run = &runs->run[i - 1];
+
+        if (!is_response(run) || !packet_run_is_in(run, direction))
+            continue;
+        if (offset_of(run, psn) >= (int64_t)run->span)
+            break;
+        first = run;
+    }
+    return first;
+}
+
+/* Sets the mark of a sequence NAK. Returns whether the NAK has one: the lost packet was captured.
+ */
+static bool mark_nak(const struct packet_runs *runs, uint32_t at, unsigned direction,
+                     struct loss_mark *mark)
+{
+    const struct packet_run *nak = &runs->run[at];
+
+    if (nak->class != RUN_NAK || nak->detail != (ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ))
+        return false;
+    mark->run = request_before(runs, at, direction, nak->psn, false);
+    mark->offset = mark->run ? offset_of(mark->run, nak->psn) : 0;
+    mark->text = "lost: a NAK asks for it";
+    return mark->run;
+}
+
+/* Sets the mark of a timeout. Returns whether the timeout has one. */
+static bool mark_timeout(const struct packet_runs *runs, uint32_t at, unsigned direction,
+                         struct loss_mark *mark)
+{
+    const struct packet_run *run = &runs->run[at];
+
+    if (run->class != RUN_REPEATED_REQUEST || run->cause != ROCE_CAUSE_TIMEOUT)
+        return false;
+    switch (run->detail) {
+    case ROCE_LOSS_ACKED:
+        mark->run = response_before(runs, at, direction, run->psn);
+        mark->text = "response lost or late";
+        break;
+    case ROCE_LOSS_RELOST:
+        mark->run = request_before(runs, at, direction, run->psn, false);
+        mark->text = "lost again";
+        break;
+    case ROCE_LOSS_UNANSWERED:
+        mark->run = request_before(runs, at, direction, 0, true);
+        mark->text = "no response to it";
+        break;
+    case ROCE_LOSS_UNFINISHED:
+        mark->run = request_before(runs, at, direction, 0, true);
+        mark->text = "missing: the end of the message";
+        break;
+    default: return false;
+    }
+    if (mark->run && run->detail == ROCE_LOSS_UNFINISHED)
+        mark->offset = (int32_t)mark->run->span;
+    else if (mark->run && run->detail == ROCE_LOSS_RELOST)
+        mark->offset = offset_of(mark->run, run->psn);
+    return mark->run;
+}
+
+void loss_marks_find(const struct packet_runs *runs, unsigned direction,
+                     void (*on_mark)(void *user, const struct loss_mark *mark), void *user)
+{
+    for (uint32_t i = 0; i < runs->cnt; i++) {
+        struct loss_mark mark = {0};
+
+        if (packet_run_is_in(&runs->run[i], direction) &&
+            (mark_nak(runs, i, direction, &mark) || mark_timeout(runs, i, direction, &mark)))
+            on_mark(user, &mark);
+    }
+}

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
+"""Tests that a page marks the packets that a NAK or a timeout shows to be lost, and that its time budget has the idle time.
+
+    page_losses.py ROCEDRILL"""
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../traces"))
+from connection_builder import MS, NAK_SEQ, RNR, Connection, retransmission  # noqa: E402
+
+TIMEOUT = 9 * MS
+
+
+def again(t, parts):
+    t.add_all(0, [retransmission(t, part) for part in parts])
+
+
+def naked(t, parts, first):
+    """The capture has the packet that the responder lacks."""
+    t.add_all(0, parts)
+    t.add(1, t.ack(1, first + 1, syndrome=NAK_SEQ, msn=0))
+    again(t, parts[1:])
+    return [(2, 0, "lost: a NAK asks for it")]
+
+
+def gone(t, parts, first):
+    """The capture lacks the packet, so the graph has a gap instead of a mark."""
+    t.add_all(0, parts[:1] + parts[2:])
+    t.add(1, t.ack(1, first + 1, syndrome=NAK_SEQ, msn=0))
+    again(t, parts[1:])
+    return []
+
+
+def unanswered(t, parts, first):
+    t.add_all(0, parts)
+    t.now += TIMEOUT
+    again(t, parts)
+    return [(4, 0, "no response to it")]
+
+
+def unfinished(t, parts, first):
+    t.add_all(0, parts[:3])
+    t.now += TIMEOUT
+    again(t, parts[:3])
+    t.add(0, parts[3])
+    return [(3, 1, "missing: the end of the message")]
+
+
+def unheard(t, parts, first):
+    t.add_all(0, parts)
+    t.acknowledge(0)
+    t.now += TIMEOUT
+    again(t, parts)
+    return [(5, 0, "response lost or late")]
+
+
+def lost_again(t, parts, first):
+    t.add_all(0, parts[:1] + parts[2:])
+    t.add(1, t.ack(1, first + 1, syndrome=NAK_SEQ, msn=0))
+    again(t, parts[1:])
+    t.now += TIMEOUT
+    again(t, parts[1:])
+    return [(5, 0, "lost again")]
+
+
+def slow_receiver(t, parts, first):
+    t.add_all(0, parts)
+    t.add(1, t.ack(1, first, syndrome=RNR | 14, msn=0))
+    t.now += 2 * MS
+    again(t, parts)
+    return []
+
+
+def page_of(rocedrill, folder, t):
+    path, page = os.path.join(folder, "capture.pcap"), os.path.join(folder, "page.html")
+    with open(path, "wb") as out:
+        out.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262144, 1))
+        for time, data in t.frames:
+            out.write(struct.pack("<IIII", *divmod(time, 10 ** 9), len(data), len(data)) + data)
+    run = subprocess.run([rocedrill, "check", "--json", "-", "--html", page, path], stdout=subprocess.PIPE, check=False)
+    line = next(o for o in map(json.loads, run.stdout.splitlines()) if o["type"] == "connection")
+    with open(page, encoding="utf-8") as text:
+        return line, json.loads(re.search(r'id="data">(.*?)</script>', text.read(), re.S).group(1))["captures"][0]["connections"][0]
+
+
+def losses_of(conn):
+    """Returns the marks of the requests of side 0: frame, offset to its PSN, text."""
+    frames, at = [], 0
+    for step in conn["runs"]["frame"]:
+        at += step
+        frames.append(at)
+    legends = [entry for entry in conn["legends"][0] if entry[0] == "lost"]
+    values = legends[0][2] if legends else []
+    return [(frames[values[k]], values[k + 1], values[k + 2]) for k in range(0, len(values), 3)]
+
+
+def main():
+    failures = 0
+    for case in naked, gone, unanswered, unfinished, unheard, lost_again, slow_receiver:
+        t = Connection(mtu=1024)
+        for _ in range(3):  # the peers know each other's round trip
+            t.add_all(0, t.write(0, 4096))
+            t.acknowledge(0)
+        parts = t.write(0, 4096)
+        before, first = len(t.frames), t.psn[0] - 4
+        want = [(before + frame, *rest) for frame, *rest in case(t, parts, first)]
+        t.acknowledge(0)
+        idle = 5 * MS
+        t.now += idle
+        t.add_all(0, t.write(0, 1024))
+        t.acknowledge(0)
+        # Each message begins one step after the acknowledgement before; the last one after the pause, too.
+        idle += 4 * t.step
+        with tempfile.TemporaryDirectory() as folder:
+            line, conn = page_of(rocedrill=sys.argv[1], folder=folder, t=t)
+        if losses_of(conn) != want:
+            failures += 1
+            print(f"{case.__name__}: marks {losses_of(conn)}, wanted {want}", file=sys.stderr)
+        parts_of = {part["part"]: part["ns"] for part in line["time_budget"]}
+        if case not in (naked, gone) and (parts_of.get("idle") != idle or sum(parts_of.values()) != t.frames[-1][0] - t.frames[0][0]):
+            failures += 1
+            print(f"{case.__name__}: time budget {parts_of}, wanted idle {idle}", file=sys.stderr)
+    sys.exit(failures > 0)
+
+
+main()

@@ -22,7 +22,8 @@
 /* Node of a heap. A zeroed node is in no heap. */
 struct rnic_heap_node {
     uint64_t at;    /* sort key; for timers and frames a time, ns */
-    uint64_t order; /* sequence number of the rnic_heap_set() call that set `at` */
+    uint64_t order; /* number of the rnic_heap_set() call that set `at`; of two nodes with equal
+                     * `at`, the one with the lower number is earlier */
     size_t slot;    /* index in rnic_heap.node; 0: in no heap */
 };
 

@@ -160,8 +160,9 @@ void cm_send_rej(struct rnic_cm_id *id, enum roce_cm_rej_reason reason, const vo
                       : id->state == RNIC_CM_REP_RCVD ? REJ_REP
                                                       : REJ_OTHER;
     msg.rej.reason = (uint16_t)reason;
-    if (reason == ROCE_CM_REJ_TIMEOUT) { /* our CA GUID identifies the exchange: the peer may not
-                                          * know our communication id yet */
+    if (reason == ROCE_CM_REJ_TIMEOUT) { /* A REJ with the reason "timeout" contains our CA GUID.
+                                          * The peer finds the exchange by this GUID, because it may
+                                          * not have received our communication id. */
         msg.rej.info_len = 8;
         roce_bits_put(msg.rej.info, 0, 0, 64, id->cm->attr.ca_guid);
     }

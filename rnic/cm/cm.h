@@ -168,8 +168,8 @@ void rnic_cm_id_set_user(struct rnic_cm_id *id, void *user);
 enum rnic_cm_state rnic_cm_id_state(const struct rnic_cm_id *id);
 uint32_t rnic_cm_id_local(const struct rnic_cm_id *id);  /* Returns the communication id of this
                                                           * end. */
-uint32_t rnic_cm_id_remote(const struct rnic_cm_id *id); /* Returns the peer's communication id; 0
-                                                          * if unknown. */
+uint32_t rnic_cm_id_remote(const struct rnic_cm_id *id); /* Returns the peer's communication id, or
+                                                          * 0 if it is unknown. */
 void rnic_cm_id_addr(const struct rnic_cm_id *id, struct rnic_cm_addr *out);
 
 /* Return the REQ or the REP of the exchange, whether sent or received. All members are zero if

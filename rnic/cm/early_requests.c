@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Early requests: requests for a service without a listener. The engine delays the answer, because
- * a program may be about to listen. */
+/* Early requests: REQs and SIDR_REQs for a service for which no program listens. The engine delays
+ * the answer, because a program may be about to listen. */
 #include <string.h>
 #include "cm/engine.h"
 
@@ -9,7 +9,7 @@ static uint64_t service_of(const struct roce_cm_msg *msg)
     return msg->kind == ROCE_CM_REQ ? msg->req.service_id : msg->sidr_req.service_id;
 }
 
-/* Returns whether `msg` is a repetition of the stored request `early`. */
+/* Returns whether `msg` is a retransmission of the stored request `early`. */
 static bool is_repetition(const struct cm_early_request *early, const struct roce_cm_msg *msg,
                           const struct rnic_cm_addr *addr)
 {

@@ -19,9 +19,9 @@
  * CMA_CM_MRA_SETTING) */
 #define CM_MRA_TIMEOUT 24u
 
-/* List of exchanges, the oldest one first. There are three kinds. One list has all half-open
- * exchanges (half_open.c). Each list in by_source has those of them whose peer GIDs have the same
- * hash. One list has the rejected exchanges. */
+/* List of exchanges, the oldest one first. The engine has three kinds of lists. cm->half_open
+ * contains all half-open exchanges (half_open.c). Each list in cm->by_source contains the half-open
+ * exchanges whose peer GIDs have the same hash. cm->rejected contains the rejected exchanges. */
 struct cm_source {
     struct rnic_list ids;
     unsigned cnt;
@@ -117,8 +117,9 @@ static inline uint64_t cm_code_ns(unsigned code)
 
 bool cm_is_own_comm_id(const struct rnic_cm *cm, uint32_t comm_id);
 
-/* Changes the state of the id. Removes the id from the hash tables that the new state does not
- * need, and moves it to the list of half-open or rejected exchanges if the state requires this. */
+/* Changes the state of the id. Removes the id from the hash tables in which an id of the new state
+ * must not be found. Moves the id to the list of half-open or rejected exchanges, if it belongs
+ * there in the new state. */
 void cm_enter(struct rnic_cm_id *id, enum rnic_cm_state state);
 
 /* Returns the list that contains the half-open exchanges with the peer addr->remote. Peers whose
@@ -184,7 +185,7 @@ bool cm_early_take_due(struct rnic_cm *cm, rnic_time now, struct cm_early_reques
 /* Ends the wait of the early requests for this service, because a program now listens. */
 void cm_early_listen(struct rnic_cm *cm, uint64_t service_id);
 
-/* Each of these functions sends one CM message: a REJ, DREQ or DREP. */
+/* Each of these functions sends one CM message of the exchange `id`: a REJ, DREQ or DREP. */
 void cm_send_rej(struct rnic_cm_id *id, enum roce_cm_rej_reason reason, const void *data,
                  size_t len);
 void cm_send_dreq(struct rnic_cm_id *id, const void *data, size_t len, rnic_time now);

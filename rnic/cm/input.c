@@ -224,7 +224,8 @@ static bool on_rej(struct rnic_cm *cm, const struct roce_cm_msg *msg,
         cm_enter(id, RNIC_CM_IDLE);
         cm_post_event(id, RNIC_CM_REJECTED, NULL, msg);
         break;
-    case RNIC_CM_CONNECTED: /* the peer did not receive our RTU and timed out */
+    case RNIC_CM_CONNECTED: /* the peer rejects the connection after a timeout, because it did not
+                             * receive our RTU */
         cm_enter_timewait(id, now);
         cm_post_event(id, RNIC_CM_REJECTED, NULL, msg);
         break;

@@ -21,7 +21,7 @@ struct rnic_qp;
 
 struct rnic_delayed_ack {
     struct rnic_list qps; /* QPs with a delayed ACK, linked by rnic_qp.ready */
-    uint64_t until;       /* time until which ACKs are delayed, ns; 0: ACKs are not delayed */
+    uint64_t until;       /* time at which the delay of ACKs ends, ns; 0: ACKs are not delayed */
 };
 
 void rnic_delayed_ack_init(struct rnic_delayed_ack *delayed);

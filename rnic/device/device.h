@@ -51,7 +51,8 @@ struct rnic {
     uint32_t xrcd_cnt;
     struct rnic_timers timers;
     struct rnic_list armed; /* QPs whose ACK timer was started after the last call of rnic_sent() */
-    rnic_step_fn *step_fn;  /* callback for each step of a send request (rnic_watch), or NULL */
+    rnic_step_fn *step_fn;  /* function that the device calls at each step of a send request
+                             * (rnic_watch), or NULL */
     void *step_user;
     rnic_time now;         /* latest time that a caller passed, ns */
     struct rnic_list cnps; /* QPs with a CNP to send */
@@ -79,7 +80,8 @@ struct rnic {
     struct roce_pkt rx;                  /* packet that is being received */
     struct roce_pkt tx;    /* packet that is being sent; only the headers that its opcode requires
                             * are valid */
-    uint8_t scratch[4096]; /* buffer for a gathered payload, as large as the largest path MTU */
+    uint8_t scratch[4096]; /* buffer for a payload that is gathered from several SGEs, as large as
+                            * the largest path MTU */
 };
 
 /* Sets the device's time to `now` unless `now` is earlier. Returns the device's time. */

@@ -16,8 +16,9 @@ struct rnic_event_queue {
     uint32_t cnt;
 };
 
-/* Queues an event of a QP or a CQ; the other pointer is NULL. The event is merged with a pending
- * one of its type and object, and dropped if the queue is full. */
+/* Queues an event of a QP or a CQ; the pointer to the other kind of object is NULL. If an event of
+ * the same type and object is pending, the new event is merged with it. If the queue is full, the
+ * event is dropped. */
 void rnic_event_put(struct rnic_event_queue *queue, enum rnic_event_type type, struct rnic_qp *qp,
                     struct rnic_cq *cq);
 

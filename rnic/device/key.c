@@ -30,9 +30,9 @@ static enum rnic_mem check(const struct rnic_grant *grant, const struct rnic_pd 
     return RNIC_MEM_OK;
 }
 
-/* Returns true if the process still maps the memory. A range of more than two pages is not checked
- * here: only a READ request has such a range, and each response packet of the READ is checked when
- * it is sent. */
+/* Returns true if the memory is still mapped in the process. A range of more than two pages is not
+ * checked here: only a READ request has such a range, and each response packet of the READ is
+ * checked when it is sent. */
 static bool there(const struct rnic *rnic, const uint8_t *addr, uint64_t len, unsigned access)
 {
     const unsigned writes =

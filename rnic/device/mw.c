@@ -73,8 +73,8 @@ static uint32_t with_tag(uint32_t key, uint32_t tag)
     return (key & ~RNIC_KEY_TAG) | (tag & RNIC_KEY_TAG);
 }
 
-/* Prepares a bind (mw.h). The low 8 bits of a type 1 window's key count up with each bind, so
- * that a key is not reused for a long time. */
+/* Prepares a bind request for the transport (see mw.h). The low 8 bits of a type 1 window's key
+ * count up with each bind, so that a key is not reused for a long time. */
 bool rnic_mw_prepare(const struct rnic_mw_bind *wr, struct rnic_mw_bind *bind)
 {
     const struct rnic_mw *mw = wr->mw;

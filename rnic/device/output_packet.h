@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Output without frames: for a caller that compares the packets of the device instead of sending
- * them. Called by replay/engine. */
+/* Output packet: returns the next packet of a device as a struct instead of writing its frame, for
+ * a caller that compares packets instead of sending them. Called by replay/engine. */
 #ifndef RNIC_OUTPUT_PACKET_H
 #define RNIC_OUTPUT_PACKET_H
 

@@ -76,7 +76,8 @@ static bool init_valid(const struct rnic_pd *pd, const struct rnic_qp_init *init
            (!service->sends || send_init_valid(pd, init));
 }
 
-/* Returns the creation attributes, with defaults for members that do not apply to the QP type. */
+/* Returns a copy of the creation attributes `given`. In the copy, members that do not apply to the
+ * QP type have their defaults. */
 static struct rnic_qp_init init_of(const struct rnic_qp_init *given)
 {
     const struct rnic_service *service = rnic_service_of(given->type);
@@ -146,7 +147,8 @@ static size_t block_len_of(const struct rnic_qp_init *init)
     return block_len(&sq, &rq);
 }
 
-/* Moves the empty queues from their own memory into the block of memory that contains the QP. */
+/* Moves the queues of a new QP, which are empty, from their own memory into the block of memory
+ * that contains the QP. */
 static void lend_block(struct rnic_qp *qp, size_t len)
 {
     uint8_t *room = (uint8_t *)qp + in_lines(sizeof(*qp));

@@ -65,12 +65,12 @@ struct rnic_qp {
 
     unsigned access;
     uint32_t qkey;            /* Q_Key of datagrams */
-    struct rnic_srq *srq;     /* basic SRQ that the QP was created with, or NULL */
+    struct rnic_srq *srq;     /* SRQ that the QP was created with (never an XRC SRQ), or NULL */
     struct rnic_xrcd *xrcd;   /* XRC domain of an XRC target, else NULL */
     uint32_t mcast_cnt;       /* number of multicast groups the QP is attached to */
     uint32_t steer_cnt;       /* raw packet QP: number of flows (steer.h) to the QP */
-    uint64_t steered;         /* raw packet QP: number of the last frame that a flow rule delivered
-                               * to this QP */
+    uint64_t steered;         /* raw packet QP: serial number (rnic.steered) of the last frame that
+                               * a flow rule delivered to this QP */
     struct rnic_list link;    /* link in rnic.qps */
     struct rnic_list windows; /* type 2 windows bound through the QP */
 };

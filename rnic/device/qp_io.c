@@ -313,8 +313,8 @@ static const struct rnic_pd *request_pd(const struct rnic_qp *qp)
 {
     const struct rnic_srq *srq;
 
-    if (qp->type != RNIC_QPT_XRC_RECV) /* test qp->type first: its cache line is already loaded,
-                                        * that of qp->xrcd is not */
+    if (qp->type != RNIC_QPT_XRC_RECV) /* test qp->type first: its cache line is already loaded, but
+                                        * the cache line of qp->xrcd is not */
         return qp->pd;
     srq = rnic_srq_find(qp->xrcd, qp->resp.srqn);
     return srq ? srq->pd : NULL;

@@ -267,7 +267,8 @@ void rnic_input_without_icrc(struct rnic *rnic, const uint8_t *frame, size_t len
 /* Writes the packet in rnic->tx to `buf`. Returns its length, or a negative error. */
 static int build_frame(struct rnic *rnic, uint8_t *buf, size_t cap)
 {
-    /* rnic->tx has the ICRC 0, and ROCE_BUILD_KEEP_ICRC leaves it so */
+    /* the member for the ICRC in rnic->tx is 0; with ROCE_BUILD_KEEP_ICRC, roce_pkt_build() writes
+     * this 0 */
     return roce_pkt_build(&rnic->tx, rnic->attr.no_icrc ? ROCE_BUILD_KEEP_ICRC : 0, buf, cap);
 }
 

@@ -73,7 +73,8 @@ static struct rnic_slab_class *find_class(struct rnic_slab *slab, size_t size)
     return cls;
 }
 
-/* Allocates another chunk, twice as large as the last one, up to a limit. */
+/* Allocates another chunk of memory for the class, twice as large as its last chunk, but not larger
+ * than CHUNK_MOST. */
 static int add_chunk(struct rnic_slab_class *cls)
 {
     size_t len = cls->chunk_len ? 2 * cls->chunk_len : FIRST_CNT * cls->size;

@@ -12,7 +12,8 @@
 struct rnic_slab_class;
 
 struct rnic_slab {
-    struct rnic_slab_class *first; /* list of classes by block size; a device has few sizes */
+    struct rnic_slab_class *first; /* list of classes; a class contains the blocks of one size, and
+                                    * a device has few sizes */
 };
 
 /* Frees all memory, including blocks in use. A zeroed slab is empty and usable. */

@@ -94,7 +94,7 @@ void rnic_srq_free(struct rnic_srq *srq)
     free(srq);
 }
 
-/* Resizes the queue and keeps the WQEs of incomplete messages. */
+/* Changes the maximum number of WQEs, and keeps the WQEs that incomplete messages use. */
 static int resize(struct rnic_srq *srq, uint32_t max_wr)
 {
     struct rnic_list *qps = &srq->pd->rnic->qps;

@@ -99,8 +99,8 @@ static bool is_roce(const struct headers *hdrs)
     return udp && be16(udp + 2) == ROCE_UDP_PORT;
 }
 
-/* Finds the kind and the priority of the flow rules that get the frame. Sniffer rules are not
- * considered. Returns false if no other rule gets the frame. */
+/* Finds the kind and the priority of the flow rules that get the frame, apart from sniffer rules.
+ * Returns false if no such rule gets the frame. */
 static bool choose(const struct rnic *rnic, const struct headers *hdrs, enum rnic_steer_kind *kind,
                    uint16_t *priority)
 {
@@ -147,7 +147,8 @@ void rnic_steer_input(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_
         if ((!takes && steer->attr.kind != RNIC_STEER_SNIFFER) || qp->state < RNIC_QPS_RTR ||
             qp->state == RNIC_QPS_ERR || qp->steered == rnic->steered)
             continue;
-        qp->steered = rnic->steered; /* a QP with several matching flows gets one copy */
+        qp->steered = rnic->steered; /* if several flows of a QP match the frame, the QP gets one
+                                      * copy of it */
         rnic_raw_input(&qp->resp, frame, (uint32_t)len);
         rnic_qp_settle(qp);
     }

@@ -30,8 +30,8 @@ void rnic_timer_del(struct rnic_timers *timers, struct rnic_timer *timer)
         timers->used &= ~(UINT64_C(1) << timer->cls);
 }
 
-/* Appends a timer to the list of its duration. If the last timer in the list is due later, the new
- * timer gets that later time, so that the list stays sorted. */
+/* Appends a timer to the list of its duration. The list must stay sorted by time. So if the last
+ * timer in the list is due later than the new one, the new timer gets the later time. */
 static void enqueue(struct rnic_timers *timers, struct rnic_timer *timer)
 {
     struct rnic_list *head = &timers->head[timer->cls];

@@ -25,8 +25,9 @@
 struct delay_entry {
     struct rnic_heap_node node; /* heap node; the key is the time of arrival */
     uint64_t seq;               /* sequence number of the delay_line_put() call */
-    uint32_t hold;              /* number of frames that must still overtake this frame; 0 if it
-                                 * was not reordered, or enough frames have overtaken it */
+    uint32_t hold;              /* number of later frames that must still arrive before this frame;
+                                 * 0 if the frame was not reordered, or if enough frames have
+                                 * overtaken it */
     bool held;                  /* this frame waits for other frames to overtake it */
     uint32_t lane;              /* number chosen by the caller, for example of a direction. Only
                                  * frames with the same number overtake this frame */

@@ -10,8 +10,8 @@
 
 #define ECN_CE 3u
 
-/* Counter for nth= and psn=: number of frames that a rule has selected in one connection or, with
- * psn=, in one connection with one PSN. */
+/* Counter for the conditions nth= and psn= of a rule. Counts the frames that the rule has selected
+ * in one connection or, with psn=, in one connection and with one PSN. */
 struct impair_counter {
     uint64_t key; /* hash of the rule, the connection and, with psn=, the PSN; never 0, because 0
                    * marks an unused slot */
@@ -134,7 +134,8 @@ static bool contains_word(const char *name, const char *word)
     return *name || len == 0;
 }
 
-/* Returns the kind of the packet (enum impair_kind), or 0 if it is not a RoCE packet. */
+/* Returns the kind of the packet for the condition of a rule (enum impair_kind), or 0 if it is not
+ * a RoCE packet. */
 static unsigned kind_of(const struct roce_pkt *pkt)
 {
     if (!pkt || !pkt->op)
@@ -266,7 +267,8 @@ static bool set_field(const struct impair_rule *rule, struct impair_result *out,
     return true;
 }
 
-/* Applies the rule's action to the frame. Returns whether it had an effect. */
+/* Applies the rule's action to the frame. Returns false if the action could not change the frame,
+ * for example because the packet lacks the header. */
 static bool apply_rule(const struct impair_rule *rule, uint64_t *random, struct impair_result *out,
                        enum roce_link link, const struct roce_pkt *pkt)
 {

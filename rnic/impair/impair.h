@@ -47,8 +47,8 @@ struct impair_frame {
     const uint8_t *data; /* bytes from the link header on */
     size_t len;
     enum roce_link link;   /* first header of `data`; 0: Ethernet */
-    enum impair_side side; /* direction at a live port; 0 if the frame is from a capture or
-                            * simulation */
+    enum impair_side side; /* direction of the frame at the port of a running program; 0 if the
+                            * frame is from a capture or simulation */
     uint32_t number;       /* number of the frame in the capture; 0: none */
     uint32_t conn;         /* connection number from 1; 0: no connection */
     uint32_t stream[2];    /* numbers of the datagram streams (packets of UC or UD) that the frame
@@ -62,12 +62,11 @@ struct impair_result {
     unsigned copies;  /* number of copies to send; 0: the frame is lost */
     unsigned actions; /* applied actions, as bits 1 << enum impair_action */
     uint64_t delay;   /* delay of the copies, ns */
-    uint32_t hold;    /* number of later frames that must overtake the frame before it arrives; 0:
-                       * none */
-    bool changed;     /* `data` differs from the data of the original frame */
-    bool damaged;     /* the frame was changed so that a conformant receiver drops it */
-    bool forged;      /* the frame was changed so that a receiver accepts it, although its sender
-                       * never sent such a packet */
+    uint32_t hold; /* number of later frames that must arrive before this frame arrives; 0: none */
+    bool changed;  /* `data` differs from the data of the original frame */
+    bool damaged;  /* the frame was changed so that a conformant receiver drops it */
+    bool forged;   /* the frame was changed so that a receiver accepts it, although its sender
+                    * never sent such a packet */
     size_t len;
     uint8_t data[ROCE_FRAME_MAX];
     char note[IMPAIR_NOTE_MAX]; /* text of the rules that were applied, or "" */

@@ -52,8 +52,8 @@ static const char grammar[] =
     "\n"
     "  --impair loss=3%,delay=10us..50us    --impair drop@psn=+3,dir=response\n";
 
-/* Layout of the help: maximum length of a line in the list of header fields, and indentation of the
- * field names. */
+/* Layout of the text that `--impair help` prints: maximum length of a line in the list of header
+ * fields, and indentation of the field names. */
 #define HELP_COLUMNS 90
 #define HELP_INDENT  15
 

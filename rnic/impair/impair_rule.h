@@ -43,13 +43,13 @@ enum impair_part { IMPAIR_PAYLOAD, IMPAIR_HEADER, IMPAIR_ICRC, IMPAIR_FRAME };
 /* Kinds of packets, as bits; dir= selects them. */
 enum impair_kind { IMPAIR_REQUEST = 1, IMPAIR_RESPONSE = 2, IMPAIR_CM = 4, IMPAIR_ANY = 7 };
 
-/* Directions of frames at a live port, as bits. The condition dir= of a rule selects them. */
+/* Directions of frames at the port of a running program (live port), as bits. The condition dir= of
+ * a rule selects them. */
 enum impair_side { IMPAIR_OUT = 1, IMPAIR_IN = 2 };
 
-/* Place where the rules are used: at a live port, in the simulation that replays a capture, or on
- * the frames of a capture. A condition on the connection number is possible only in the simulation,
- * a condition on the direction only at a live port, and a condition on the frame number only for a
- * capture. */
+/* Place where the rules are used: at the port of a running program (live port), in the simulation
+ * that replays a capture, or on the frames of a capture. Only the simulation has connection numbers
+ * for a condition. Only a live port has directions, and only a capture has frame numbers. */
 enum impair_use { IMPAIR_LIVE, IMPAIR_OFFLINE, IMPAIR_CAPTURE };
 
 struct impair_rule {
@@ -72,7 +72,7 @@ struct impair_rule {
     uint32_t stream; /* datagram stream number from 1; 0: any */
     unsigned kinds;  /* bits of enum impair_kind */
     unsigned sides;  /* bits of enum impair_side: directions that the rule selects; 0: only frames
-                      * that the live port sends */
+                      * that the running program sends */
     bool psn;        /* the rule has psn=, so psn_from and psn_to are valid */
     bool relative;   /* psn_from and psn_to count from the first PSN of the connection */
     uint32_t psn_from, psn_to;
@@ -80,8 +80,9 @@ struct impair_rule {
                                     * opcode */
     uint32_t frame_from, frame_to; /* first and last number of the frame in the capture; 0: any
                                     * frame */
-    uint32_t nth_from, nth_to;     /* first and last occurrence to which the rule applies (nth=),
-                                    * from 1 */
+    uint32_t nth_from, nth_to;     /* nth=: numbers of the first and the last matching frame to
+                                    * which the rule applies; the matching frames of a connection
+                                    * are counted from 1 */
     uint64_t chance;               /* probability in units of 2^-32 */
 };
 

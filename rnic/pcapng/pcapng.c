@@ -159,8 +159,9 @@ uint64_t pcapng_time(const struct pcapng_iface *iface, uint64_t stamp)
     return seconds >= UINT64_MAX / NS ? 0 : seconds * NS + ns;
 }
 
-/* Returns the value of the first option with this code, and its length in *size. Returns NULL if
- * the block has no such option. `off` is the offset of the first option. */
+/* Returns the value of the first option of a block with the code `wanted`, and the length of the
+ * value in *size. Returns NULL if the block has no such option. `off` is the offset of the block's
+ * first option. */
 static const uint8_t *find_option(bool big, const uint8_t *block, uint32_t len, uint32_t off,
                                   uint32_t wanted, uint32_t *size)
 {

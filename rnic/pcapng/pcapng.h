@@ -101,7 +101,8 @@ uint32_t pcapng_process(bool big, const uint8_t *block, uint32_t len, uint32_t o
  * of the recorded programs. The number of dropped packets and the rules follow. */
 #define PCAPNG_RNIC_DROPPED "rnic-run dropped "
 
-/* Returns whether a section header names this application as its writer. */
+/* Returns whether a section header names the application `name` as the writer of the capture file.
+ */
 bool pcapng_is_written_by(bool big, const uint8_t *block, uint32_t len, const char *application);
 
 /* Copies the first comment of a section header to `text`, which has room for `cap` bytes, cap > 0,

@@ -15,7 +15,7 @@
 #define STREAM_IFACES 8u
 
 struct stream {
-    uint8_t *part; /* first bytes of a block whose remaining bytes have not arrived yet */
+    uint8_t *part; /* first bytes of a block that has not arrived completely yet */
     size_t part_len, part_cap;
     uint64_t mark; /* time in the latest mark (pcapng_mark()), ns; UINT64_MAX: the process is
                     * sending no frame */

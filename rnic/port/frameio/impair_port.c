@@ -15,7 +15,8 @@
 /* A copy of a frame in transit. */
 struct queued_frame {
     struct delay_entry entry;  /* must be the first member: delay_line_take() returns its address */
-    struct queued_frame *next; /* next in the list of due frames or of unused frames */
+    struct queued_frame *next; /* next in the list of frames whose delay has ended, or of unused
+                                * structs */
     uint32_t len;
     unsigned flags;
     uint64_t stamp;
@@ -28,7 +29,8 @@ struct lane {
     struct impair impair;
     enum impair_side side;
     struct delay_line line;
-    struct queued_frame *due; /* due frames: frames whose delay has ended, oldest first */
+    struct queued_frame *due; /* frames whose delay has ended, but that are not sent or received
+                               * yet; oldest first */
     struct queued_frame **due_end;
     unsigned cnt; /* number of frames in `line` and `due` */
 };

@@ -84,10 +84,10 @@ struct rnic_port_ops {
      * read, or a negative errno if the port will never receive again. An impairing port can call
      * `fn` more or less often than the returned number. */
     int (*recv)(struct rnic_port *port, unsigned max, rnic_frame_fn *fn, void *user, uint64_t now);
-    /* Sends frames in order and returns how many are finished. A result below `cnt` means that the
-     * send queue is full. The caller then retries with the remaining frames when a descriptor of
-     * fds() is ready or deadline() has come. Frames that can never be sent are counted as errors
-     * and as finished. Returns 0 only if the queue is full. */
+    /* Sends frames in order. Returns how many of them need not be passed again: those sent, and
+     * those that can never be sent, which are counted as errors. A result below `cnt` means that
+     * the send queue is full. The caller then passes the remaining frames again when a descriptor
+     * of fds() is ready or deadline() has come. Returns 0 only if the queue is full. */
     unsigned (*send)(struct rnic_port *port, struct rnic_frame *frames, unsigned cnt, uint64_t now);
     /* Returns the time at which recv() or send() (with `cnt` 0) must be called even if no
      * descriptor is ready. UINT64_MAX: never. */

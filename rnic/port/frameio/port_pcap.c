@@ -19,11 +19,11 @@
 /* Time from a send that failed with ENOBUFS to the next attempt, ns. A real interface sends some
  * frames of its queue in this time. */
 #define RETRY_NS 20000u
-/* Interval (ns) at which the port also reads its other socket, while the socket that received
- * frames last receives none. */
+/* Interval (ns) at which the port reads the socket that did not receive the last frames, while the
+ * socket that received them is empty. */
 #define OTHER_IDLE_NS 3000u
-/* Interval (ns) at which the port also reads its other socket, while frames arrive on one
- * socket. */
+/* Interval (ns) at which the port reads the socket that did not receive the last frames, while the
+ * other socket still receives frames. */
 #define OTHER_BUSY_NS 20000u
 /* Time after which the port drops a frame whose send always fails with ENOBUFS, ns. Links drain
  * some frames in microseconds. A veth returns ENOBUFS for every frame longer than its peer's MTU
@@ -39,8 +39,9 @@ struct pcap_port {
     size_t ring;
     int snaplen;
     char loopback[RNIC_IFNAME_MAX];
-    struct packet_socket side[SIDES]; /* sockets of the port; a port on the loopback itself uses
-                                       * only HOST */
+    struct packet_socket side[SIDES]; /* packet sockets: LINK on the interface of the port, HOST on
+                                       * the loopback; if the loopback is the interface of the port,
+                                       * only HOST is used */
     enum which busy;                  /* socket that received frames last */
     uint64_t both_at;                 /* time when the port last read both sockets, ns */
     enum which full;                  /* socket whose send queue is full; SIDES: none */
@@ -251,7 +252,7 @@ static bool comes_back(const struct pcap_port *self, const struct rnic_frame *fr
     return false;
 }
 
-/* Returns the socket to send on: LINK, HOST, or SIDES for both. */
+/* Returns the socket on which a frame is sent: LINK, HOST (the loopback), or SIDES for both. */
 static enum which way_of(const struct pcap_port *self, const uint8_t *dmac)
 {
     if (self->iface.loopback)
@@ -290,7 +291,8 @@ static int hand_over(struct packet_socket *side, const struct rnic_frame *frames
     return sendmmsg(side->fd, msg, cnt, MSG_DONTWAIT);
 }
 
-/* Sends frames on one socket. Returns the number of finished frames: sent, or counted as failed. */
+/* Sends frames on one socket. Returns the number of frames that need not be passed again: those
+ * sent, and those counted as failed. */
 static unsigned push(struct pcap_port *self, enum which which, struct rnic_frame *frames,
                      unsigned cnt, uint64_t now)
 {

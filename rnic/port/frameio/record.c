@@ -42,7 +42,7 @@ struct record {
     uint64_t set_by[2];  /* sum of all changes of the time of day since the start of the recording,
                           * ns; [0]: at the current batch, [1]: at the previous batch */
     bool clock_is_noted; /* set_by was updated for the current batch */
-    bool failed;         /* a write to the file failed; the port writes no more */
+    bool failed;         /* a write to the file failed, so the port records no more frames */
     int error;           /* errno of the failed write */
     bool ended;          /* rnic-run was killed; the port writes no more */
     uint64_t asked;      /* time of the latest check whether rnic-run exists, ns */

@@ -16,8 +16,8 @@
 
 _Static_assert(RECORD_TAIL_LEN >> LEN_BITS == 0, "the length fits into the state");
 
-/* The file of a tail. One word has both numbers, so that they agree whenever a process is killed.
- */
+/* The file of a tail. The two lengths are in one word, so that they fit together at whatever time
+ * the process is killed. */
 struct record_tail_map {
     _Atomic uint64_t state; /* length of the recording's file << LEN_BITS | length of the tail */
     uint8_t unused[HEADER - sizeof(uint64_t)];

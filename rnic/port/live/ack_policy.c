@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "port/live/ack_policy.h"
 
-/* Maximum of the failure count; at this count, 256 attempts are skipped after each failure. */
+/* Maximum of backoff.failures, the number of consecutive waits that failed. At this maximum, 256
+ * waits are skipped after each further failure. */
 #define FAILURES_MAX 10u
 
 /* ---- backing off after useless waits --------------------------------------------------------- */
@@ -9,7 +10,7 @@
 static void set_failures(struct backoff *backoff, unsigned failures)
 {
     backoff->failures = failures < FAILURES_MAX ? failures : FAILURES_MAX;
-    /* skips 0, 0, 1, 2, 4 ... attempts after 0, 1, 2, 3, 4 ... failures */
+    /* after 0, 1, 2, 3, 4 ... failures, the next 0, 0, 1, 2, 4 ... waits are skipped */
     backoff->skip = (1u << backoff->failures) / 4;
 }
 

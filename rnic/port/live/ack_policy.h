@@ -14,8 +14,8 @@
  *    with it.
  * 3. ack_policy_until() returns the end of the wait. After that time the ACKs are sent.
  *
- * Three backoffs count waits that saved nothing. After the second failure in a row, each further
- * failure doubles the number of waits that are skipped:
+ * A wait fails if it saved neither a frame nor a system call. Three backoffs count failures. After
+ * the second failure in a row, each further failure doubles the number of waits that are skipped:
  *   poller  the program polls too seldom to send a delayed ACK in time
  *   next    no next request arrived in time: the peer needs the ACK, or sends seldom
  *   answer  the program did not answer in time. The poll thread (poll_thread.c) uses the same
@@ -42,13 +42,13 @@
 #define ACK_POLL_LATE_NS 50000u
 
 struct backoff {
-    unsigned failures; /* number of consecutive waits that saved nothing; not counted beyond a
-                        * maximum */
+    unsigned failures; /* number of consecutive waits that saved neither a frame nor a system call;
+                        * not counted beyond a maximum */
     unsigned skip;     /* number of waits to skip from now on */
 };
 
-/* Returns whether the caller should wait this time. If waits must be skipped because earlier ones
- * saved nothing, returns false and counts one skipped wait. */
+/* Returns whether the caller should wait this time. Returns false if this wait must be skipped
+ * because earlier waits saved neither a frame nor a system call; the skipped wait is counted. */
 bool backoff_allows(struct backoff *backoff);
 void backoff_failed(struct backoff *backoff);
 void backoff_ease(struct backoff *backoff); /* Removes one failure from the count. */

@@ -110,8 +110,8 @@ static int open_shm(struct rnic_live *live, struct error *why)
     return rnic_port_shm_open(&live->iface, &attr, &live->port, why);
 }
 
-/* Opens the descriptors, sockets and ports of the live device. Does not claim QPNs (qpn_alloc.h)
- * and starts no thread. If the caller of rnic_live_open_port() provided a port, live->port is that
+/* Opens the descriptors, sockets and ports of the live device. Reserves no QPNs (qpn_alloc.h) and
+ * starts no thread. If the caller of rnic_live_open_port() provided a port, live->port is that
  * port. Returns 0 or a negative errno. */
 static int attach(struct rnic_live *live, struct error *why)
 {

@@ -142,8 +142,8 @@ bool live_transmit(struct rnic_live *live, bool holds, uint64_t now)
     return moved;
 }
 
-/* Delays the ACKs that live_transmit() did not send, as long as the ACK policy allows, or sends
- * them. */
+/* Some ACKs may not have been sent by live_transmit(). Delays them as long as the ACK policy
+ * allows, or sends them. */
 static bool apply_ack_policy(struct rnic_live *live, uint64_t now)
 {
     uint64_t until = ack_policy_until(&live->ack, now);

@@ -8,8 +8,8 @@
 #include "port/live/live_impl.h"
 #include "port/sys/event_fd.h"
 
-/* time between two checks of the descriptors, ns; after a program has closed descriptors, it rarely
- * opens sockets within this time */
+/* Time between two checks of the descriptors, ns. A program that has closed the device's
+ * descriptors rarely opens sockets within this time. */
 #define LOOK_NS 1000000u
 
 static void lose(struct rnic_live *live)

@@ -20,7 +20,8 @@
 #include "port/live/live_impl.h"
 #include "port/sys/event_fd.h"
 
-#define POLLED_LATELY_NS 200000u /* longest time since a poll that counts as recent, ns */
+/* a poll of the program that is not older than this counts as recent, ns */
+#define POLLED_LATELY_NS 200000u
 /* longest time between two polls of a program that polls continuously, ns */
 #define POLLS_NOW_NS 100000u
 #define POLLS_MAX    4u /* number of polls that shut the gate */
@@ -120,7 +121,8 @@ void live_gate_open(struct rnic_live *live)
                              * the thread sleeps */
 }
 
-/* Returns after how many polls the program receives the frames itself (the gate shuts). */
+/* Returns the number of polls after which the gate shuts, that is, the program receives the frames
+ * itself. */
 static unsigned polls_max(const struct rnic_live *live)
 {
     const struct poll_gate *gate = &live->gate;

@@ -178,8 +178,8 @@ uint32_t rnic_live_block(const struct rnic_live *live);
 int rnic_live_claim(struct rnic_live *live, const char *name);
 void rnic_live_release(struct rnic_live *live, int claim);
 
-/* Owner of a name in the registry. SQUATTED: the owner is a process of another user, and cannot
- * receive the packets for which the owner of the name is responsible. */
+/* Owner of a name in the registry. SQUATTED: a process of another user owns the name, but cannot
+ * receive the packets that the owner of the name must answer. */
 enum rnic_live_claimed { RNIC_NAME_FREE, RNIC_NAME_CLAIMED, RNIC_NAME_SQUATTED };
 
 /* Returns whether a process has claimed a name in the registry. For RNIC_NAME_SQUATTED, stores the

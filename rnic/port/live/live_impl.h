@@ -37,7 +37,8 @@
 #define LIVE_NAP_NS 200000u
 /* longest sleep of the poll thread while the polling program receives the frames, ns */
 #define LIVE_NAP_MAX_NS 1000000u
-/* a program that sent a request within this time is expected to answer the next request soon, ns */
+/* A program that sent a request within this time (ns) is expected to answer the peer's next request
+ * soon. */
 #define ACK_SENDER_NS 20000000u
 
 /* A multicast group that the device joined. */
@@ -112,8 +113,8 @@ struct live_raw {
 
 #define LIVE_NAMES 8u /* number of remembered names */
 
-/* Registry name whose owner can receive packets: an answer of rnic_live_claimed() that is used
- * again. */
+/* A name in the registry that a process had claimed when rnic_live_claimed() last looked, and whose
+ * owner can receive packets. The function returns this answer again until it expires. */
 struct live_name {
     char name[64];
     uint64_t until; /* time when the answer expires, ns */
@@ -124,7 +125,8 @@ struct rnic_live {
                                    * protected by small_lock */
     pthread_cond_t neigh_learned; /* signals a new entry of the neighbour cache */
     atomic_uint waiting;          /* number of threads that wait for the lock */
-    int cancel_state; /* cancellation state of the thread that called rnic_live_lock() */
+    int cancel_state; /* cancellation state (pthread_setcancelstate(3)) of the thread that called
+                       * rnic_live_lock() */
     /* Protects iface, gsi_fd and `believed`, which are also read without `lock`. Locked after
      * `lock`, and only briefly. */
     pthread_mutex_t small_lock;
@@ -232,7 +234,7 @@ bool live_drive(struct rnic_live *live, uint64_t now);         /* Drives the dev
                                                                 * sends delayed ACKs. */
 bool live_drive_polling(struct rnic_live *live, uint64_t now); /* Drives the device for a program
                                                                 * that polls. */
-/* Sends the requests that the program posted, and returns whether it sent any. While the program
+/* Sends the requests that the program posted, and returns whether any was sent. While the program
  * polls its CQs, ACKs may be delayed. */
 bool live_send_posted(struct rnic_live *live, uint64_t now);
 bool live_receive(struct rnic_live *live, uint64_t *now); /* Receives frames and expires timers. */

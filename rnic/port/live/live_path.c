@@ -107,14 +107,15 @@ static bool local_mac(const uint8_t gid[16], uint8_t mac[6])
     return found;
 }
 
-/* Copy of the device's state for requests to the kernel, which are made without the lock. */
+/* Copy of those members of the device that the requests to the kernel need, because these requests
+ * are made without the lock. */
 struct question {
     struct rnic_iface iface;
     bool kernel_src; /* the kernel has the source address, or no source was chosen */
     bool own_dst;    /* the destination is an address of the device itself */
 };
 
-/* Finds the next hop by the kernel's routing table. Called without the lock. */
+/* Finds the next hop with the kernel's routing table. Called without the lock. */
 static int find_hop(const struct question *question, const uint8_t dgid[16],
                     struct rnic_route *route)
 {

@@ -5,7 +5,7 @@
 #include "port/live/live_impl.h"
 #include "port/shared/registry.h"
 
-/* time for which rnic_live_claimed() does not check the user of a CLAIMED name again, ns */
+/* time for which rnic_live_claimed() does not check again which user has claimed a name, ns */
 #define BELIEF_NS UINT64_C(1000000000)
 
 int rnic_live_claim(struct rnic_live *live, const char *name)
@@ -40,8 +40,9 @@ static bool can_answer(const struct rnic_live *live, unsigned ifindex, uint32_t 
     return live->attr.wire == RNIC_WIRE_PCAP && rnic_registry_has_device(ifindex, uid);
 }
 
-/* Returns whether a process was found less than BELIEF_NS ago that has claimed the name. A flood of
- * REQs asks for the same names again and again, and the kernel's list of all sockets is long. */
+/* Returns whether a process had claimed the name when the kernel was asked less than BELIEF_NS ago.
+ * Then the owner of the name is not searched again: many REQs may ask for one name, and the
+ * kernel's list of all sockets is long. */
 static bool is_believed(const struct rnic_live *live, const char *name, uint64_t now)
 {
     for (unsigned i = 0; i < LIVE_NAMES; i++)

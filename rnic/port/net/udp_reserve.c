@@ -10,7 +10,7 @@
 #include "wire/bytes.h"
 #include "wire/pkt.h"
 
-/* Binds one socket to the UDP port. Returns a descriptor or a negative errno. */
+/* Binds one socket to UDP port 4791. Returns a descriptor or a negative errno. */
 static int hold(int family)
 {
     static const int on = 1;

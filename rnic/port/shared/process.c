@@ -157,7 +157,7 @@ static char *text_of(const struct cmsghdr *head)
     return text;
 }
 
-/* A process to which this process sent a request for a description. */
+/* A process to which this process has sent a request for a description, and its answer. */
 struct asked {
     struct rnic_process process;
     int fd; /* connection, or -1 */

@@ -89,8 +89,8 @@ static int offer_ring(struct shm_peers *peers, struct shm_out *out)
     return error;
 }
 
-/* Connects to the process that has claimed the QPN block `block`. Returns the ring that this
- * process writes and that process reads, or NULL. */
+/* Connects to the process that has claimed the QPN block `block`. Returns the ring from this
+ * process to that one, or NULL. */
 static struct shm_out *connect_peer(struct shm_peers *peers, const struct shm_host *host,
                                     uint32_t block, bool first)
 {

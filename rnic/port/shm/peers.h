@@ -53,8 +53,8 @@ struct shm_out {
     bool ended;
     uint64_t full_since; /* time since which the ring is full, ns; 0: it is not full */
     bool stuck;          /* the ring was full for so long that frames are dropped */
-    uint64_t cast; /* number (shm_port.cast) of the last multicast or QP 1 frame that was written to
-                    * the ring */
+    uint64_t cast; /* serial number (shm_port.cast) of the last multicast or QP 1 frame that was
+                    * written to the ring */
     bool touched;  /* frames were written since the reader was last woken */
     struct shm_segment segment;
     struct shm_writer writer;

@@ -28,7 +28,7 @@ struct shm_port {
     struct shm_writer own_writer;
     struct shm_reader own_reader;
     struct shm_out *blocked; /* ring that is full; NULL: none */
-    uint64_t cast;           /* number of the next multicast or QP 1 frame, from 1 */
+    uint64_t cast;           /* serial number of the next multicast or QP 1 frame, from 1 */
     unsigned next_in;        /* index of the ring to read first */
     bool check_next;         /* true: the next recv() must check the sockets for new and ended
                               * peers, because the thread may have slept */
@@ -56,7 +56,8 @@ static void wake_readers(struct shm_port *self)
     }
 }
 
-/* Writes a frame, without its ICRC if that was not computed. Returns what shm_write() returns. */
+/* Writes a frame to a ring; without the ICRC if the sender has not computed it. Returns what
+ * shm_write() returns. */
 static int write_frame(const struct shm_port *self, struct shm_writer *writer,
                        const struct rnic_frame *frame)
 {

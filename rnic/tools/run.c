@@ -482,8 +482,8 @@ static int end_watch(struct watch *watch, const struct run_folder *folder, const
     return result.copied && whole && !result.unreadable ? 0 : 2;
 }
 
-/* Returns whether the interfaces let the program find a device. Prints a message if not: the
- * program does not know the reason. */
+/* Returns whether an interface is up, so that the program finds a device. Otherwise prints the
+ * reason, because the program cannot know it. */
 static bool check_link(void)
 {
     if (netns_has_link())

@@ -86,8 +86,8 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Prints one phase of all successful requests with this opcode: their number and percentiles.
- * `room` must have space for `cnt` numbers. */
+/* Prints percentiles of the duration of one phase, over all successful requests with this opcode,
+ * and the number of these requests. `room` must have space for `cnt` numbers. */
 static void print_part(const struct timeline_record *records, size_t cnt, uint8_t opcode,
                        size_t part, uint64_t *room, FILE *out)
 {
@@ -98,8 +98,8 @@ static void print_part(const struct timeline_record *records, size_t cnt, uint8_
         uint64_t from = at[parts[part].from], to = at[parts[part].to];
         if (records[i].done && records[i].opcode == opcode &&
             records[i].status == RNIC_WC_SUCCESS && from && to)
-            /* 0 if the two steps have the opposite order: a packet may be acknowledged before its
-             * retransmission */
+            /* If a packet is acknowledged before its retransmission is sent, the two steps have the
+             * opposite order: the duration is then 0. */
             room[have++] = to > from ? to - from : 0;
     }
     fprintf(out, "  %-28s %9zu", parts[part].name, have);

@@ -21,7 +21,8 @@ struct watch_result {
                           * rocedrill could not be started */
     bool nothing;        /* no packet was recorded */
     bool copied;         /* the copy of the frames is complete */
-    unsigned unreadable; /* number of recordings of processes that could not be read */
+    unsigned unreadable; /* number of recordings that could not be read; each process writes a
+                          * recording for each interface */
 };
 
 /*

@@ -56,7 +56,7 @@ static void set_cm_result(struct roce_ctx *ctx, const struct roce_cm_exchange *s
 
 /* ---- setting up a connection ----------------------------------------------------------------- */
 
-/* Returns the time from `from` to `to`, ms, at most 65535. */
+/* Returns the time from `from` to `to`, which are ns, in ms; at most 65535. */
 static uint16_t ms_since(uint64_t from, uint64_t to)
 {
     uint64_t ms = roce_since(from, to) / 1000000;
@@ -99,7 +99,7 @@ static void set_cm_facts(struct roce_conn *conn, const struct roce_cm_exchange *
         struct roce_endpoint *side = &conn->side[i];
         struct roce_req *req = &side->req;
 
-        /* the PSN at which a requester starts is in the CM message of its peer */
+        /* a CM message contains the PSN at which its receiver starts to send requests */
         req->base = req->rel_base = s->psn[i == active ? 1 : 0];
         req->base_cm = true;
         req->retx.time = now;
@@ -133,8 +133,8 @@ static void set_up_conn(struct roce_ctx *ctx, struct roce_cm_exchange *s,
     struct roce_key key = {.net = s->net, .qpn = s->qpn[1], .src_qpn = ROCE_QPN_UNKNOWN};
     int active = 0;
 
-    if (a && p && a->conn != p->conn) { /* the two QPs were paired with other QPs before: those two
-                                         * connections have ended */
+    if (a && p && a->conn != p->conn) { /* the two QPs belonged to two different connections before,
+                                         * which have ended */
         roce_conn_end(ctx->flow, a->conn);
         roce_conn_end(ctx->flow, p->conn);
         a = p = NULL;
@@ -390,8 +390,8 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
         }
         break;
     case ROCE_CM_MRA:
-        if (msg->mra.message != MRA_OF_LAP) /* an MRA for a LAP has the transaction id of the LAP,
-                                             * not of the REQ */
+        if (msg->mra.message != MRA_OF_LAP) /* an MRA for a LAP has the transaction id of the LAP;
+                                             * every other MRA has that of the REQ */
             check_tid(ctx, s->tid, msg->mad.tid, s->req_frame);
         break;
     case ROCE_CM_REJ:

@@ -135,7 +135,7 @@ static void find_endpoint(struct roce_ctx *ctx, bool create)
     ctx->conn = NULL;
     if (roce_opcode_has(pkt->op, ROCE_HDR_DETH)) {
         if (!roce_pkt_has(pkt, ROCE_HDR_DETH))
-            return; /* the capture cuts the packet before the source QP */
+            return; /* the capture cuts the packet before the field with the source QP */
         new_conns = pkt->bth.dest_qp == ROCE_QP_GSI; /* a CM message (sent to QP1) may also create
                                                       * the connection that it sets up */
     }
@@ -277,8 +277,8 @@ static void set_unknown(struct roce_flow_result *result)
     memcpy(to + 2 * part, from + 2 * part, sizeof(*result) - 2 * part);
 }
 
-/* Infers the resolution of the capture clock. The clocks of some capture points tick only once a
- * millisecond or once a second. */
+/* Infers the resolution of the capture clock from the times of the packets: the clocks of some
+ * capture points advance only once a millisecond or once a second. */
 static uint64_t learn_grain(uint64_t grain, uint64_t time)
 {
     if (grain == 0)

@@ -80,7 +80,7 @@ static void uncount_unseen(struct roce_ctx *ctx, uint32_t psn_cnt)
     sum->unseen_read_psns -= sum->unseen_read_psns < more ? sum->unseen_read_psns : more;
 }
 
-/* Returns a value that is equal for two transmissions of one request packet. */
+/* Returns a hash of members of `e` that are equal in all transmissions of one request packet. */
 static uint8_t digest_of(const struct roce_sent_packet *e)
 {
     uint32_t mix = (e->sample * 31 + e->op) * 31 + e->len + (uint32_t)e->va * 7 + e->rkey;
@@ -126,7 +126,7 @@ static void append_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool guess)
         req->win.acked = req->win.cnt > UC_REMEMBERED ? req->win.cnt - UC_REMEMBERED : 0;
     else if (e != &keep && req->una_known && roce_diff(req->una, req->nxt) >= 0 &&
              req->win.acked == at) {
-        /* A response acknowledged this PSN before the request was captured: two capture points
+        /* A response acknowledged this PSN, but was captured before the request: two capture points
          * reordered them. */
         req->win.acked++;
         roce_req_remove_in_flight(req, e);
@@ -454,8 +454,8 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
     }
     ctx->conn->inconsistent |= roce_qp_was_idle(ctx) && !roce_conn_cm_seen(ctx->conn);
     req->maybe_reused |=
-        old && roce_reuse_is_unannounced(ctx); /* the earlier request with this PSN is unknown, so
-                                                * it cannot be compared */
+        old && roce_reuse_is_unannounced(ctx); /* the window no longer contains the earlier request
+                                                * with this PSN, so the two cannot be compared */
     if (old && req->una_known && roce_diff(now->psn, req->una) < 0 && next &&
         ctx->conn->facts.svc != ROCE_SVC_UC && !roce_request_is_out_of_order(ctx, now->psn)) {
         note_retransmission(ctx, NULL, now->psn, now->psn_cnt); /* the PSN is older than all
@@ -487,7 +487,8 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
         now->marks |= roce_opcode_starts(ctx->pkt->op) ? ROCE_MARK_UNTIMED : 0;
     }
     if (roce_diff(now->psn, req->base) >= 0 &&
-        /* if a response already acknowledged these PSNs, they were counted when it was captured */
+        /* PSNs that a response has already acknowledged were counted when that response was
+         * captured */
         (!req->una_known || roce_diff(now->psn, req->una) >= 0))
         roce_cold(ctx->flow, ctx->sender)->missing_read_psns += now->psn_cnt - 1;
     if (now->psn_cnt > 1)
@@ -685,8 +686,8 @@ void roce_request(struct roce_ctx *ctx)
                                  d < 0 ? ROCE_REUSE_OLDER_PSN : ROCE_REUSE_LATER_PSN, psn);
     else if (d == 0 && req->una_known && roce_diff(psn, req->una) < 0)
         (void)roce_reuse_suspect(ctx, ctx->sender, ROCE_REUSE_LATER_PSN,
-                                 psn); /* a response acknowledged this PSN before the request was
-                                        * captured */
+                                 psn); /* a response that acknowledges this PSN was captured before
+                                        * the request */
     else if (d != 0 && !(req->retx.active && req->retx.next == psn))
         (void)roce_reuse_suspect(ctx, ctx->sender, d < 0 ? ROCE_REUSE_OLDER_PSN : ROCE_REUSE_GAP,
                                  psn);

@@ -35,8 +35,8 @@ static bool is_before_join(const struct roce_ctx *ctx, const struct roce_sent_pa
     return e->last_frame < ctx->conn->join_frame;
 }
 
-/* Counts the message that ends with request packet `e` as completed. If `timed`, also records the
- * time from its first packet to the current response. */
+/* Counts a message as completed. `e` is its last request packet. If `timed`, also records the time
+ * from its first packet to the current response. */
 static void complete_message(struct roce_ctx *ctx, struct roce_sent_packet *e, uint64_t bytes,
                              bool timed)
 {
@@ -85,8 +85,9 @@ static void acknowledge_packet(struct roce_ctx *ctx, struct roce_req *req,
     if (roce_opcode_is_answered(roce_opcode(e->op))) {
         if (!(e->flags & (ROCE_SENT_DONE | ROCE_SENT_RESTARTED)) &&
             roce_sent_has_all_responses(e)) {
-            e->flags |= ROCE_SENT_DONE; /* the requester continues without a retransmission, so it
-                                         * accepted the responses although they were out of order */
+            e->flags |=
+                ROCE_SENT_DONE; /* the requester continues without a retransmission, so it
+                                 * accepted these responses although they were out of order */
             note_accepted_read(ctx, e);
             complete_message(ctx, e, e->dma_len, false);
         } else if (!(e->flags & ROCE_SENT_DONE) && !is_before_join(ctx, e) &&
@@ -342,8 +343,8 @@ static bool is_skipped(const struct roce_req *req, const struct roce_sent_packet
            roce_diff(e->psn, retx->first) >= 0 && roce_diff(retx->next, e->psn) > 0;
 }
 
-/* Returns whether the responder has refused the request with PSN `psn` with an RNR NAK, and the
- * requester has not retransmitted it since. The request is then not lost. */
+/* Returns whether the responder sent an RNR NAK for the request with PSN `psn`, and no
+ * retransmission of this PSN was captured since. Then the request was not lost. */
 static bool is_refused(const struct roce_rsp *rsp, uint32_t psn)
 {
     return rsp->rnr && rsp->rnr_psn == psn;

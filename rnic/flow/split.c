@@ -164,8 +164,8 @@ static bool was_used_before(const struct roce_conn *a, const struct roce_conn *b
                                                       : a->conn_index < b->conn_index;
 }
 
-/* Moves the connections of `from` into the list of `to`, which is sorted by the time of the latest
- * packet. */
+/* Moves the connections of `from` into the list of `to`, which is sorted by the time of each
+ * connection's latest packet. */
 static void merge_uses(struct roce_flow *to, struct roce_flow *from)
 {
     struct roce_conn *a = to->oldest, *b = from->oldest, *last = NULL, *next;

@@ -23,7 +23,7 @@ void roce_flow_look_next(struct roce_flow_look *look, uint64_t time);
 /* Stores `last`, the struct roce_flow_look of the last packet of the capture, in the flow. */
 void roce_flow_set_look(struct roce_flow *flow, const struct roce_flow_look *last);
 
-/* Information about the hosts of a frame, read without parsing the frame. */
+/* Information about the hosts of a frame, found without roce_pkt_parse(). */
 struct roce_frame_hosts {
     uint32_t group; /* group of the two hosts, the result of roce_flow_group() */
     bool gsi;       /* the destination QP is that of CM messages */

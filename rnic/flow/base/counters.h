@@ -8,15 +8,16 @@
 
 #include "flow/base/state.h"
 
-/* Returns the rarely used counters of `side` for reading; all zero if `side` has none yet. */
+/* Returns the rarely used counters of `side`, which the caller must not change; all zero if `side`
+ * has none yet. */
 const struct roce_cold_counters *roce_cold_of(const struct roce_endpoint *side);
 
-/* Returns the rarely used counters of `side` for counting, and allocates them if necessary. Never
- * returns NULL: if memory is exhausted, returns dummy counters. */
+/* Returns the rarely used counters of `side`, which the caller may increment. Allocates them if
+ * necessary. Never returns NULL: if memory is exhausted, returns dummy counters. */
 struct roce_cold_counters *roce_cold(struct roce_flow *flow, struct roce_endpoint *side);
 
-/* Returns the counters of operation `oper` of `side` for counting. Never returns NULL: if memory is
- * exhausted, returns dummy counters. */
+/* Returns the counters of operation `oper` of `side`, which the caller may increment. Never returns
+ * NULL: if memory is exhausted, returns dummy counters. */
 struct roce_oper_count *roce_oper_cnt(struct roce_flow *flow, struct roce_endpoint *side,
                                       enum roce_oper oper);
 

@@ -29,11 +29,12 @@ struct roce_finding {
     enum roce_rule rule;
     enum roce_severity severity; /* severity of the rule, or a lower one if the capture does not
                                   * prove the violation */
-    uint32_t frame; /* frame of the packet; for a finding at the end of a connection, the last frame
-                     * of the connection */
+    uint32_t frame; /* frame number of the packet that the finding is about; for a finding at the
+                     * end of a connection, the number of its last frame */
     uint64_t time;  /* time of `frame`, ns */
     uint32_t conn_index; /* connection index, or ROCE_NO_CONN */
-    uint8_t side;        /* sender of the packet: index into the sides of the connection */
+    uint8_t side;        /* sender of the packet that the finding is about: 0 or 1, index into the
+                          * sides of the connection */
     const char *field;   /* field name, for example "bth.psn"; static string */
     enum roce_value value;
     enum roce_relation relation;

@@ -21,8 +21,8 @@ struct roce_hist {
 /* Returns the bucket index of a duration; the index is below ROCE_HIST_BUCKETS. */
 unsigned roce_hist_bucket(uint64_t ns);
 
-/* Returns the shortest duration of a bucket, ns. For ROCE_HIST_BUCKETS: the end of the last bucket,
- * which also has all longer durations. */
+/* Returns the shortest duration of a bucket, ns. For the index ROCE_HIST_BUCKETS, returns the
+ * nominal end of the last bucket, although that bucket also counts all longer durations. */
 uint64_t roce_hist_low(unsigned bucket);
 
 void roce_hist_add(struct roce_hist *hist, uint64_t ns);

@@ -46,8 +46,8 @@ static bool is_back(uint64_t rate, uint64_t before)
     return rate >= before - before / 10;
 }
 
-/* Returns the rate at which `side` sent until the current packet, in bytes per second; 0 if
- * unknown. The current packet is a CNP that `side` receives. */
+/* Called for a CNP that `side` receives. Returns the rate at which `side` sent before this CNP, in
+ * bytes per second; 0 if unknown. */
 static uint64_t rate_now(const struct roce_ctx *ctx, const struct roce_endpoint *side)
 {
     const struct roce_meter *m = side->meter;
@@ -186,8 +186,8 @@ void roce_rate_step(struct roce_ctx *ctx)
         begin_window(ctx, side);
         return;
     }
-    if (ctx->result->flags & ROCE_AN_COPY) { /* the endpoint sent this packet once, so do not count
-                                              * the second capture of it */
+    if (ctx->result->flags & ROCE_AN_COPY) { /* the current packet is a second capture of a
+                                              * transmission that was counted before */
         m->packets++;
         m->bytes += (uint32_t)ctx->pkt->wire_len;
         return;
@@ -217,8 +217,9 @@ void roce_rate_cnp(struct roce_ctx *ctx, struct roce_endpoint *side)
         return; /* the counters could not be allocated */
     if (!s->open) {
         *s = (struct roce_slowdown){.open = true, .marked = (uint32_t)cold->ce_marked};
-        s->marked -= ctx->result->ce_frame != 0; /* count the CE-marked packet that caused this CNP
-                                                  * as part of the episode */
+        s->marked -= ctx->result->ce_frame != 0; /* the CE-marked packet that caused this CNP also
+                                                  * belongs to the episode, so do not count it as
+                                                  * sent before the episode */
         s->sum.frame = ctx->frame;
         s->sum.time = ctx->time;
         s->sum.recovered_ns = ROCE_NEVER_NS;

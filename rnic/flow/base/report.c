@@ -52,7 +52,7 @@ static const char *known_id(const struct roce_ctx *ctx, enum roce_rule rule, con
                                         : known_of(profile, rule, condition);
 }
 
-/* Returns whether a rule can be judged from the current packet alone. */
+/* Returns whether the current packet alone shows if `rule` was violated. */
 static bool is_of_packet(const struct roce_ctx *ctx, enum roce_rule rule)
 {
     switch (rule) {
@@ -69,7 +69,7 @@ static bool is_of_packet(const struct roce_ctx *ctx, enum roce_rule rule)
     }
 }
 
-/* Returns whether a rule can be judged from the packets of one endpoint alone. */
+/* Returns whether the packets of one endpoint alone show if `rule` was violated. */
 static bool is_one_sided(const struct roce_ctx *ctx, enum roce_rule rule)
 {
     switch (rule) {
@@ -111,7 +111,7 @@ static bool is_doubtful(const struct roce_ctx *ctx, enum roce_rule rule)
            requester_of(ctx)->moved;
 }
 
-/* Returns whether a violation of this rule means that packets are missing in the capture. */
+/* Returns whether a finding about this rule means that packets are missing in the capture. */
 static bool shows_gap(enum roce_rule rule)
 {
     return rule == ROCE_RULE_PSN_GAP || rule == ROCE_RULE_ACK_UNSEEN ||

@@ -64,7 +64,7 @@ struct roce_retransmission {
                        * time of the CM message */
 };
 
-/* Kind of event that suggests a reuse of the QP: see qp_reuse.h. */
+/* Sign that a QP may have been set up again for another connection: see qp_reuse.h. */
 enum roce_reuse_kind {
     ROCE_REUSE_NONE,
     ROCE_REUSE_GAP,         /* a request has a later PSN than expected: the requests with the PSNs
@@ -185,7 +185,8 @@ struct roce_rsp {
                           * is expected to go back for the others and the latest one, too */
     bool rnr_sure : 1; /* the responder has answered every transmission of rnr_psn with one RNR NAK
                         */
-    bool nak_late : 1; /* the latest sequence NAK is counted in naks_for_late */
+    bool nak_late : 1; /* the latest sequence NAK is counted in naks_for_late, because its packet
+                        * was late and not lost */
     bool gap_nak : 1; /* a sequence NAK for gap_psn was captured, but no request with this PSN since
                        */
     bool fatal : 1;
@@ -284,7 +285,8 @@ struct roce_timeout_watch {
     bool late; /* the first response after the go-back was captured long after the latest request */
     uint8_t point_cnt;
     struct roce_watch_point point[2];
-    /* Amounts that this go-back added to the members with these names in roce_retx_summary. */
+    /* Amounts by which this go-back increased the members with the same names in struct
+     * roce_retx_summary. */
     uint64_t packets, bytes, stalled_ns, waited_ns;
 };
 

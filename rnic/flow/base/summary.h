@@ -114,11 +114,11 @@ struct roce_oper_summary {
 struct roce_retx_summary {
     uint64_t go_backs;
     uint64_t packets, bytes;
-    uint64_t stalled_ns; /* sum over all go-backs of the time from the previous transmission of a
-                          * PSN to its retransmission, ns */
-    uint64_t waited_ns;  /* sum over all go-backs of the time before, in which the requester sent
-                          * nothing, ns. If no NAK caused the go-back, the requester also received
-                          * nothing in that time */
+    uint64_t stalled_ns; /* time from the previous transmission of a PSN to its retransmission, sum
+                          * over all go-backs, ns */
+    uint64_t waited_ns;  /* time directly before the go-back in which the requester sent nothing,
+                          * sum over all go-backs, ns. If no NAK caused the go-back, the requester
+                          * also received nothing in that time */
 };
 
 /* Go-backs into the middle of a READ: the requester accepted all responses before some PSN, and

@@ -4,8 +4,8 @@
 #include <string.h>
 #include "flow/base/state.h"
 
-/* Adds a sample to the list, for the histogram with index `of`. Returns false if the list is full.
- */
+/* Adds a sample of the histogram with index `of` to the list of samples. Returns false if the list
+ * is full. */
 static bool small_hist_add(struct roce_small_hist *small, unsigned of, uint64_t ns)
 {
     uint8_t bucket = (uint8_t)roce_hist_bucket(ns);
@@ -57,7 +57,7 @@ static void small_hist_copy(const struct roce_small_hist *small, unsigned of,
         }
 }
 
-/* Removes the samples of histogram `of` from the list. */
+/* Removes the samples of the histogram with index `of` from the list of samples. */
 static void small_hist_remove(struct roce_small_hist *small, unsigned of)
 {
     unsigned left = 0;

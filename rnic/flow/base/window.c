@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Returns whether entry `i` ends after `psn`. PSNs wrap, so the function compares their distances
- * from the PSN of the oldest entry. */
+/* Returns whether the last PSN of entry `i` is later than or equal to `psn`. PSNs wrap, so the
+ * function compares distances from the PSN of the oldest entry. */
 static bool ends_after(const struct roce_window *w, uint32_t i, uint32_t psn)
 {
     const struct roce_sent_packet *e = roce_window_at(w, i);

@@ -94,8 +94,8 @@ struct roce_sent_packet {
     uint8_t tries; /* number of captured transmissions, at most 255 */
     uint8_t flags;
     uint8_t marks; /* bit set of ROCE_MARK_* */
-    uint16_t bad;  /* enum roce_rule that the packet violates, so that the responder must refuse the
-                    * packet; 0 if none */
+    uint16_t bad;  /* enum roce_rule that the packet violates, if the responder must refuse the
+                    * packet for that; otherwise 0 */
 };
 
 struct roce_window {

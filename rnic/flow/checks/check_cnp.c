@@ -7,7 +7,8 @@
 #include "flow/base/report.h"
 
 #define ECN_CE 3
-/* shortest time after which the next CNP belongs to another congestion episode, ns */
+/* if the time between two CNPs is at least this long (ns), the second one belongs to another
+ * congestion episode */
 #define GAP_MAX_NS UINT64_C(10000000)
 
 static void check_form(struct roce_ctx *ctx)

@@ -155,7 +155,7 @@ static bool end_damaged(struct roce_ctx *ctx, struct roce_endpoint *side)
     return true;
 }
 
-/* Returns whether the last response is for an outstanding request and has a reserved syndrome. */
+/* Returns whether the latest response answers an outstanding request with a reserved syndrome. */
 static bool is_answer_reserved(const struct roce_req *req, const struct roce_rsp *rsp)
 {
     return rsp->started && roce_opcode(rsp->last_op)->kind == ROCE_KIND_ACK &&

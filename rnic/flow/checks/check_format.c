@@ -103,8 +103,7 @@ static void check_net(struct roce_ctx *ctx)
         REPORT_ONCE(ctx, UDP_CSUM, "udp.csum", 0, pkt->udp.csum, .value = ROCE_VALUE_HEX);
 }
 
-/* Returns whether the analysis still has to find out if the sender is Linux rxe
- * (ROCE_PROFILE_AUTO). */
+/* Returns whether it is still undecided if the sender is Linux rxe (ROCE_PROFILE_AUTO). */
 static bool is_peer_sought(const struct roce_ctx *ctx)
 {
     return ctx->flow->opts.profile == ROCE_PROFILE_AUTO && ctx->sender;

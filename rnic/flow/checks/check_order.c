@@ -16,7 +16,8 @@ static void must_refuse(struct roce_sent_packet *e, enum roce_rule rule)
         e->bad = (uint16_t)rule;
 }
 
-/* Returns the opcode that would continue the message of `prev`: the expected value of a finding. */
+/* Returns the opcode that the packet after `prev` has if it continues the message of `prev`. A
+ * finding shows this opcode as the expected value. */
 static uint8_t continuing_opcode(const struct roce_opcode *prev)
 {
     uint8_t base = (uint8_t)(prev->svc << 5);
@@ -32,8 +33,8 @@ void roce_check_opcode_order(struct roce_ctx *ctx, struct roce_sent_packet *prev
     bool open = !roce_opcode_ends(was);
 
     if (prev->bad && !(prev->flags & ROCE_SENT_ENDS))
-        return; /* a packet of this message was already reported, which makes the later packets look
-                 * wrong, too */
+        return; /* an earlier packet of this message was reported; that error makes the later
+                 * packets look wrong, too */
     if (open && roce_opcode_starts(op)) {
         REPORT(ctx, INTERLEAVED, "bth.opcode", continuing_opcode(was), op->value, prev->last_frame,
                ROCE_VALUE_OPCODE);

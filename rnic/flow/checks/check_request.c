@@ -98,7 +98,7 @@ void roce_check_over_credit(struct roce_ctx *ctx, const struct roce_sent_packet 
     over = messages_over_credit(rsp, e, ctx->lsn_before);
     none = rsp->last_syndrome == ROCE_SYNDROME_ACK && ctx->lsn_before == rsp->last_msn;
     if (over < (roce_opcode_starts(roce_opcode(e->op)) ? 2 : 1))
-        return; /* a response that was captured after the request granted the credits */
+        return; /* the credits were granted by a response that was captured after the request */
     then.sender = roce_peer(ctx->sender);
     then.frame = e->frame;
     then.time = e->msg_time;

@@ -6,8 +6,9 @@
 #include "flow/retransmit/read_stream.h"
 #include "flow/table/conn.h"
 
-/* If at least 1/MANY of the packets repeat earlier ones, the capture has many packets twice. If
- * these were retransmissions, the network would lose more packets than any real network does. */
+/* If at least 1/MANY of the packets are equal to earlier ones, many packets were captured twice. If
+ * these packets were retransmissions, the network would lose more packets than any real network
+ * does. */
 #define MANY 4
 /* A requester that received no NAK retransmits no sooner than this time, ns. If a packet repeats an
  * earlier one sooner, both are captures of one transmission. */
@@ -34,7 +35,7 @@ static bool is_captured_twice(const struct roce_endpoint *side)
            copies * MANY >= (uint64_t)side->counts.packets + (uint64_t)peer->counts.packets;
 }
 
-/* Returns whether `ns` is about the time `usual` from a packet to its copy. */
+/* Returns whether the time `ns` from a packet to its copy is about the usual time `usual`. */
 static bool is_alike(const struct roce_ctx *ctx, uint64_t ns, uint64_t usual)
 {
     uint64_t apart = ns > usual ? ns - usual : usual - ns;

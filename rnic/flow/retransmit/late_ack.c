@@ -42,7 +42,7 @@ void roce_late_ack_watch(struct roce_ctx *ctx, const struct roce_sent_packet *e,
                                                                 .waited_ns = waited}};
 }
 
-/* The go-back that has just ended began because its ACK came late: counts it. */
+/* Counts the go-back that has just ended, which began because an ACK came late. */
 static void add_late(struct roce_late_acks *late, const struct roce_retx_summary *sum)
 {
     late->sum.go_backs++;

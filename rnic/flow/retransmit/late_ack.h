@@ -20,10 +20,10 @@
 bool roce_late_ack_covers(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                           uint32_t psn);
 
-/* Starts to watch the go-back that begins with the current packet because of a timeout: the ACK may
- * only have been late. `e` is the window entry of its first PSN `psn`, or NULL. `stalled` and
- * `waited` are the times, ns, by which this go-back increased stalled_ns and waited_ns of
- * roce_retx_summary. */
+/* Records the go-back that begins with the current packet because of a timeout: later packets may
+ * show that the ACK was only late. `e` is the window entry of its first PSN `psn`, or NULL.
+ * `stalled` and `waited` are the times, ns, by which this go-back increased stalled_ns and
+ * waited_ns of roce_retx_summary. */
 void roce_late_ack_watch(struct roce_ctx *ctx, const struct roce_sent_packet *e, uint32_t psn,
                          uint64_t stalled, uint64_t waited);
 

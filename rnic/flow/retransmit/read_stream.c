@@ -28,8 +28,8 @@ const struct roce_read_gap *roce_read_gap_at(const struct roce_endpoint *respond
     return NULL;
 }
 
-/* Records that responses with PSNs from `from` to `to` - 1 may be missing. Extends the range
- * read_old to read_old_end, and uses no struct roce_read_gap. */
+/* Records that responses with PSNs from `from` to `to` - 1 may be missing. Instead of a struct
+ * roce_read_gap, extends the range read_old to read_old_end. */
 static void add_old(struct roce_cold_counters *cold, uint32_t from, uint32_t to)
 {
     if (cold->read_old == cold->read_old_end || roce_diff(from, cold->read_old_end) > ROCE_PSN_JUMP)

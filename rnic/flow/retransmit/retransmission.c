@@ -21,11 +21,12 @@
     UINT64_C(20000000) /* ACK timeout assumed if the capture shows none, ns; most are longer */
 /* shortest wait before a retransmission that a timer may have caused, ns */
 #define SHORTEST_TIMER_NS UINT64_C(100000)
-/* If no packet was captured for this many usual round trips, the requester's timer caused the next
- * retransmission. After a NAK, Soft-RoCE in a busy guest retransmits within 32 round trips. */
+/* If no packet was captured for this number of usual round-trip times, the requester's timer caused
+ * the next retransmission. After a NAK, Soft-RoCE in a busy guest retransmits within 32 round-trip
+ * times. */
 #define FAR_ABOVE 64u
-/* A requester did not receive a NAK if it sends new requests for this many times its usual reaction
- * time after the NAK. */
+/* If the requester sends new requests for this multiple of its usual reaction time after a NAK, it
+ * did not receive the NAK. */
 #define STILL_SENDING 8u
 /* A wait of at least this many times the longest reaction time to a NAK so far is no reaction to a
  * NAK. */
@@ -309,8 +310,8 @@ static enum roce_cause cause_of(const struct roce_ctx *ctx, const struct roce_se
     if (gap)
         return ROCE_CAUSE_READ_GAP;
     if (req->pending_cause != ROCE_CAUSE_NONE)
-        return ROCE_CAUSE_UNKNOWN; /* a captured response explains this go-back: the caller sets
-                                    * that cause (pending_cause) */
+        return ROCE_CAUSE_UNKNOWN; /* A captured response explains this go-back. Its cause is in
+                                    * pending_cause, and the caller uses that cause. */
     if (is_second_nak(ctx, psn)) {
         *trigger = rsp->nak_frame;
         return ROCE_CAUSE_SEQ_NAK;
@@ -566,9 +567,10 @@ static uint64_t waited_before(const struct roce_ctx *ctx, const struct roce_sent
 
 #define ROUNDS_MAX 31u /* largest value of roce_req.rounds */
 
-/* Counts the timeouts without a response. The requester retransmits all that is unacknowledged, but
- * the first packets of a go-back may be lost before the capture point, so its first PSN varies. A
- * new request since the go-back `before` suggests that a response was not captured. */
+/* Counts the timeouts since the latest response or new request. The requester retransmits all that
+ * is unacknowledged, but the first packets of a go-back may be lost before the capture point, so
+ * its first PSN varies. A new request since the go-back `before` suggests that a response was not
+ * captured. */
 static void count_round(struct roce_ctx *ctx, const struct roce_retransmission *before,
                         enum roce_cause cause)
 {

@@ -145,7 +145,7 @@ void roce_spurious_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool counted)
     }
 }
 
-/* Returns whether the current response is too early to answer the go-back. */
+/* Returns whether the current response is too early to answer a packet of the go-back. */
 static bool is_too_soon(const struct roce_ctx *ctx, const struct roce_timeout_watch *watch)
 {
     struct roce_hist room;

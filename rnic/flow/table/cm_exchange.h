@@ -11,8 +11,8 @@
 
 struct roce_cm_exchange {
     bool used;
-    bool gone;           /* the exchange ended (REJ or DREP): its communication ids may be reused
-                          * for another exchange */
+    bool gone;           /* the exchange has ended (REJ or DREP), so its communication ids may be
+                          * reused for another exchange */
     uint32_t net;        /* encapsulation and VLANs */
     uint8_t addr[2][16]; /* addresses of the active side [0] and of the passive side [1] */
     uint32_t comm_id[2]; /* communication ids of the active side [0] and of the passive side [1] */

@@ -47,8 +47,8 @@ void roce_conn_free(struct roce_flow *flow, struct roce_conn *conn);
  * findings. */
 void roce_reuse_free(struct roce_flow *flow, struct roce_endpoint *side);
 
-/* Resets the state of a QP pair, or of one requester, for a new connection of the same QPs.
- * Counters keep their values. */
+/* Resets the state of a QP pair, or of one of its requesters, because a new connection begins on
+ * the same QPs. Counters keep their values. */
 void roce_conn_reset(struct roce_conn *conn);
 void roce_req_reset(struct roce_req *req);
 

@@ -19,8 +19,8 @@
  * after the last one. */
 #define NEAR 64
 
-/* Returns whether `cand`, which may be the peer of `side`, sends in the opposite direction: from
- * the peer host of `side` to the host of `side`. */
+/* Returns whether `cand` sends in the opposite direction: from the peer host of `side` to the host
+ * of `side`. `cand` may be the peer of `side`. */
 static bool is_reverse(const struct roce_endpoint *side, const struct roce_endpoint *cand)
 {
     return cand != side && cand->conn->net == side->conn->net &&
@@ -43,8 +43,8 @@ static enum roce_pairing by_ports(unsigned mates)
     return mates > 1 ? ROCE_PAIRED_BY_PORT : ROCE_PAIRED_BY_PORTS;
 }
 
-/* Returns whether the READ response `pkt` has a length that fits request `e`. If the READ was
- * retransmitted, the length proves nothing and the result is true. */
+/* Returns whether the READ response `pkt` has the length that request `e` demands at its PSN. If
+ * the READ was retransmitted, the length proves nothing, and the result is true. */
 static bool read_length_fits(const struct roce_sent_packet *e, const struct roce_pkt *pkt)
 {
     if (roce_opcode(e->op)->kind != ROCE_KIND_READ)
@@ -104,7 +104,7 @@ static bool may_answer(struct roce_endpoint *cand, const struct roce_pkt *pkt)
            can_answer(cand, pkt, roce_window_get(&cand->req.win, pkt->bth.psn));
 }
 
-/* Returns whether `psn` is close to the captured PSNs of requester `cand`. `cand` may then have
+/* Returns whether `psn` is near the captured PSNs of requester `cand` (NEAR). `cand` may then have
  * sent a request with this PSN that was not captured. */
 static bool is_near(const struct roce_endpoint *cand, uint32_t psn)
 {
@@ -200,8 +200,8 @@ static void join_pair(struct roce_ctx *ctx, struct roce_endpoint *cand, enum roc
     roce_conn_note_use(ctx->flow, ctx->conn);
 }
 
-/* The directions that may be the opposite of a given direction, by one kind of evidence: their
- * number, and the latest one found. */
+/* Directions that may be the opposite of a given direction, according to one kind of evidence.
+ * `cnt` is their number, `side` the one found last. */
 struct candidates {
     unsigned cnt;
     struct roce_endpoint *side;
@@ -274,9 +274,9 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
     if (fit.cnt && !side->pair_ambiguous)
         note_ambiguous_pairs(side, fits, fit.cnt);
     if (port.cnt)
-        return; /* The UDP source port of a direction in `port` follows from its two QPNs. So this
-                 * direction is the requester, although its request was not captured: choose no
-                 * other one. */
+        return; /* The UDP source port of a direction in `port` follows from its two QPNs. So that
+                 * direction is the requester, although its request was not captured. Do not pair
+                 * `side` with another direction. */
     one = fit.cnt == 1         ? fit.side
           : counted.cnt == 1   ? counted.side
           : same_port.cnt == 1 ? same_port.side
@@ -415,8 +415,8 @@ void roce_pair_finish(struct roce_flow *flow)
             ;
         if (!cand || cand->conn->paired || cand->conn->facts.svc != conn->facts.svc ||
             (side->pair_indexed &&
-             /* this pair of directions was examined before, with the roles of `side` and `cand`
-              * exchanged */
+             /* the loop has already examined this pair of directions, with the roles of `side` and
+              * `cand` exchanged */
              cand->conn->conn_index < conn->conn_index))
             continue;
         if (side->pair_hits || cand->pair_hits || answers_near(side, cand) ||

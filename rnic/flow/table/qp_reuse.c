@@ -8,7 +8,8 @@
  * on the same QP */
 #define FIRST_LOST 4u
 
-/* Decision whether a QP was reused for another connection: no, yes, or undecided. */
+/* Decision whether a QP was reused for another connection: no (SAME_USE), yes (NEW_USE), or
+ * undecided (UNKNOWN_USE). */
 enum outcome { SAME_USE, NEW_USE, UNKNOWN_USE };
 
 /* Returns whether the current request `now` differs from `e`, an earlier request with the same PSN,
@@ -90,8 +91,9 @@ static void confirm_new_use(struct roce_ctx *ctx, struct roce_endpoint *side)
         forget_use(ctx);
 }
 
-/* Returns true if only one packet differs from the expected ones since a reuse of the QP was
- * suspected. A fault of the device is then more probable than a reuse. */
+/* Returns true if only one packet since the suspicion of a reuse differs from the packet that the
+ * old connection would have sent. A fault of the device is then more probable than a reuse of the
+ * QP. */
 static bool is_one_fault(const struct roce_endpoint *side)
 {
     const struct roce_reuse_candidate *cand = side->reuse;
@@ -257,7 +259,7 @@ void roce_reuse_on_request(struct roce_ctx *ctx, uint32_t psn, uint32_t psn_cnt,
     cand->packets++;
     cand->psns_unsure |= guess;
     if (roce_diff(psn, cand->next) < 0)
-        return; /* the message was counted at the first transmission of this request */
+        return; /* this message was counted when its request was transmitted for the first time */
     cand->messages += roce_opcode_ends(ctx->pkt->op);
     cand->next = (psn + psn_cnt) & ROCE_PSN_MASK;
 }
@@ -404,7 +406,7 @@ bool roce_request_shows_reuse(const struct roce_ctx *ctx, const struct roce_sent
     bool same = now->op == e->op && now->len == e->len && now->sample == e->sample;
 
     if (roce_qp_was_idle(ctx) && !same && (roce_reuse_is_unannounced(ctx) || capture_has_gaps(ctx)))
-        return true; /* CM messages would announce a reuse, but they may be missing in the
+        return true; /* true, because CM messages would announce a reuse, but may be missing in the
                       * capture */
     return (roce_qp_was_refused(ctx) || (acked && is_repeat_from_start(ctx, now->psn))) &&
            request_differs(ctx, e, now);

@@ -10,11 +10,12 @@
  * 2. While the candidate is open, ERROR findings are deferred (roce_finding_defer()).
  * 3. Later packets decide whether the QP was reused (roce_reuse_on_request(), roce_reuse_compare(),
  *    roce_reuse_on_response()):
- *    - The MSN counts from 0 in a new use (R102). If the MSN continues from the previous one, the
- *      QP was not reused. If the MSN counts only the messages since the sign, the QP was reused.
+ *    - The MSN counts from 0 in a new connection (R102). If the MSN continues from the previous
+ *      one, the QP was not reused. If the MSN counts only the messages since the sign, the QP was
+ *      reused.
  *    - If the requester repeats earlier requests and then continues, the QP was not reused: the
  *      requester retransmitted.
- *    - If the other direction began a new use, the QP was reused.
+ *    - If the peer's requester began a new connection, the QP was reused.
  * 4. If the connection ends before a decision (roce_reuse_end()): one packet that differs is a
  *    fault, so the QP was not reused. If more packets differ, or if packets are missing in the
  *    capture, the question stays open.

@@ -65,8 +65,8 @@ static bool complete_before(struct rnic_requester *req, rnic_pos pos)
             return false;
         rnic_requester_answered(req, end < pos ? end : pos);
         if (req->cur != req->sq.head)
-            continue; /* The requester has sent packets of the next WQE, so that WQE is not a local
-                       * operation. */
+            continue; /* The requester has sent packets of the WQE after this one, so that WQE is
+                       * not a local operation. */
         rnic_requester_after_response(req, req->response_time);
         if (!req->started)
             return true; /* a local operation that waited for the acknowledgement has failed and
@@ -91,8 +91,8 @@ static enum rnic_comp_step check_psn(struct rnic_requester *req, const struct ro
     return RNIC_COMP_CHECK_SYNDROME;
 }
 
-/* Updates the SSN up to which the responder has receive WQEs (R135); the SSN never decreases. An
- * XRC target has no credits (R181). */
+/* Updates req->lsn, the last SSN for which the responder has receive WQEs (R135). This SSN never
+ * decreases. An XRC target has no credits (R181). */
 static void update_credits(struct rnic_requester *req, const struct roce_aeth *aeth)
 {
     uint32_t credits = roce_credits(roce_syndrome_code(aeth->syndrome));
@@ -257,7 +257,8 @@ static bool restart_pending(const struct rnic_requester *req)
     return req->restarted || req->nxt == req->una || req->retry.wait == RNIC_RETRY_RNR;
 }
 
-/* Goes back to the oldest request and increments *counter. Does nothing if restart_pending(). */
+/* Goes back to the oldest request and increments *counter. Does nothing if the requester has
+ * already gone back to that request, or is about to (restart_pending()). */
 static enum rnic_comp_step restart(struct rnic_requester *req, uint64_t *counter)
 {
     if (restart_pending(req))
@@ -370,7 +371,7 @@ static enum rnic_comp_step count_duplicate(struct rnic_requester *req, const str
     return RNIC_COMP_DONE;
 }
 
-/* Counts a response to a PSN that was never sent (R137). */
+/* Counts a response to a PSN that the requester never sent (R137). */
 static enum rnic_comp_step count_ghost(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     (void)pkt;

@@ -35,8 +35,8 @@ static rnic_pos duplicate_pos(const struct rnic_responder *resp, const struct ro
     return resp->epos - (rnic_pos)-ahead;
 }
 
-/* Executes a duplicate READ again (R111-R113, R116). The R_Key is checked when the packets are
- * built. */
+/* Queues the response to a duplicate READ once more (R111-R113, R116). The R_Key is checked when
+ * the packets are built. */
 enum rnic_resp_step rnic_resp_duplicate_read(struct rnic_responder *resp,
                                              const struct roce_pkt *pkt)
 {
@@ -51,9 +51,9 @@ enum rnic_resp_step rnic_resp_duplicate_read(struct rnic_responder *resp,
     return RNIC_RESP_DONE;
 }
 
-/* Returns the stored value of a duplicate atomic (R114-R116). Its operands are ignored, because
- * Linux rxe retransmits FLUSH and ATOMIC WRITE with another address (deviation D17 in
- * traces/linux-rxe.md). */
+/* Queues the response to a duplicate atomic, with the stored original value (R114-R116). Its
+ * operands are ignored, because Linux rxe retransmits FLUSH and ATOMIC WRITE with another address
+ * (deviation D17 in traces/linux-rxe.md). */
 enum rnic_resp_step rnic_resp_duplicate_atomic(struct rnic_responder *resp,
                                                const struct roce_pkt *pkt)
 {

@@ -39,8 +39,8 @@ void rnic_message_write(uint8_t *to, const uint8_t *from, size_t len)
     }
 }
 
-/* Returns whether the payload length is valid for the packet's position in its message (R079;
- * C9-92). */
+/* Returns whether a First, Middle, Last or Only packet of a message may have this payload length
+ * (R079; C9-92). */
 static bool payload_fits(const struct roce_pkt *pkt, uint32_t path_mtu)
 {
     switch (pkt->op->payload) {

@@ -6,7 +6,7 @@
 #include "transport/fault.h"
 #include "transport/request.h"
 
-/* Completion opcode of each work request opcode. */
+/* Completion opcode for each opcode of a work request. */
 /* clang-format off */
 static const uint8_t wc_opcodes[] = {
     [RNIC_WR_WRITE]        = RNIC_WC_RDMA_WRITE,
@@ -145,8 +145,8 @@ void rnic_requester_answered(struct rnic_requester *req, rnic_pos pos)
         req->fetch_psns -= pos - req->una;
     req->una = pos;
     if (req->nxt < pos)
-        req->nxt = pos; /* the responder acknowledged the packets up to `pos`, so the requester need
-                         * not retransmit them */
+        req->nxt = pos; /* the responder has acknowledged the packets before `pos`, so the requester
+                         * need not retransmit them */
     req->restarted = false;
     rnic_retry_progress(&req->retry);
     if (pos == rnic_swqe_end(wqe)) {
@@ -334,7 +334,8 @@ bool rnic_requester_next_is_single_write(const struct rnic_requester *req)
     return wqe->opcode == RNIC_WR_WRITE && wqe->psn_cnt == 1 && req->nxt == req->max;
 }
 
-/* Calls ops->step() for the packet before position nxt, which belongs to the WQE at index cur. */
+/* Calls ops->step() for the packet that was built last, at the position before nxt. The packet
+ * belongs to the WQE at index cur. */
 static void report_packet_sent(const struct rnic_requester *req, const struct rnic_swqe *wqe,
                                bool again, bool first)
 {

@@ -54,7 +54,7 @@
  * before the window is used up. */
 #define RNIC_ACK_EVERY 64u
 
-/* Result of the check whether a request packet can be sent now: OPEN, or the obstacle. */
+/* Reason why no request packet can be sent now; OPEN if a packet can be sent. */
 #define RNIC_REQ_GATES(X)                                                                          \
     X(OPEN, "a packet can be sent")                                                                \
     X(STOPPED, "the QP state does not allow sending")                                              \
@@ -108,7 +108,7 @@ struct rnic_requester {
     rnic_pos response_pos;
     uint64_t response_time;
 
-    /* Counters of the WQEs from sq.head to cur, with cur excluded. */
+    /* Counters of the WQEs from index sq.head up to, but without, index cur. */
     rnic_pos fetch_psns; /* number of unacknowledged positions of READs, which the window does not
                           * count */
     uint32_t fetch_cnt;  /* number of READs, atomics, FLUSH and ATOMIC WRITE */

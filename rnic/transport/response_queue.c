@@ -34,8 +34,8 @@ static void insert_entry(struct rnic_response_queue *queue, uint8_t idx,
     queue->cnt++;
 }
 
-/* If the queue has two acknowledgements and nothing else, and the second is an ACK, erases the
- * first: the second acknowledges all requests of the first. */
+/* If the queue contains two acknowledgements and nothing else, and the second is an ACK, removes
+ * the first one, because the second one acknowledges its requests, too. */
 static void merge_acks(struct rnic_response_queue *queue)
 {
     if (queue->cnt == 2 && is_aeth(&queue->entry[0]) && is_aeth(&queue->entry[1]) &&

@@ -40,8 +40,8 @@ void rnic_responder_update_seq_nak(struct rnic_responder *resp)
 
     if (!last || last->res != RNIC_RESPONSE_AETH ||
         last->syndrome != (ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ)) {
-        resp->gap_end = 0; /* no sequence NAK is queued: the NAK was already sent, so it cannot
-                            * change */
+        resp->gap_end = 0; /* the sequence NAK is no longer queued: it was already sent, so it
+                            * cannot change */
     } else if (resp->epos < resp->gap_end) {
         last->pos = resp->epos;
         last->msn = resp->msn;

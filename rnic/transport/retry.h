@@ -36,8 +36,9 @@ struct rnic_retry {
     uint8_t timeout;      /* ACK timeout code 0..31 */
     uint8_t retry_cnt;    /* configured retry count, 0..7 */
     uint8_t rnr_retry;    /* configured RNR retry count, 0..7 */
-    uint8_t retries_left; /* retries left after timeout, sequence NAK or implied NAK (R154) */
-    uint8_t rnr_left;     /* retries left after an RNR NAK, counted separately (R158) */
+    uint8_t retries_left; /* number of retries left; a timeout, a sequence NAK or an implied NAK
+                           * uses one (R154) */
+    uint8_t rnr_left;     /* number of RNR retries left; only an RNR NAK uses one (R158) */
     bool double_timeout; /* the ACK timer expired after the last progress: the next timeout is 2T */
 };
 

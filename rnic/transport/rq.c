@@ -72,8 +72,8 @@ static struct rnic_rwqe *wqe_at(const struct rnic_rq *rq, uint32_t idx)
     return (struct rnic_rwqe *)(void *)(rq->wqe + (size_t)idx * rq->wqe_len);
 }
 
-/* Resizes the queue. A WQE keeps its index in the new block. So rnic_rq_moved() can compute the new
- * address of a WQE that a message uses. */
+/* Changes the number of WQEs. A WQE keeps its index in the new block of memory. So rnic_rq_moved()
+ * can compute the new address of a WQE that a message uses. */
 bool rnic_rq_resize(struct rnic_rq *rq, uint32_t max, uint8_t **old)
 {
     struct rnic_rq larger = *rq;

@@ -110,7 +110,8 @@ enum rnic_sq_post rnic_sq_post(struct rnic_sq *sq, const struct rnic_send_wr *wr
 /* Returns true if rnic_sq_post() would not return INVALID for *wr. The queue may be full. */
 bool rnic_sq_accepts(const struct rnic_sq *sq, const struct rnic_send_wr *wr);
 
-/* Completes the oldest WQE of the queue. It stays outstanding. */
+/* Marks the oldest WQE that is not complete as complete. It stays outstanding until the program
+ * retrieves a completion. */
 void rnic_sq_pop(struct rnic_sq *sq);
 
 /* Notes that the program retrieved the completion of a WQE, which frees the WQE and all before it.

@@ -39,8 +39,8 @@ enum rnic_uc_step rnic_uc_input(struct rnic_responder *resp, const struct roce_p
 
 /* ---- checking a packet ----------------------------------------------------------------------- */
 
-/* Sets the expected PSN to the PSN after this packet. If the PSN of this packet is not the expected
- * one, the message in progress ends incomplete (R065, R163). */
+/* Makes the PSN after this packet the expected PSN. If this packet has another PSN than expected,
+ * the message in progress ends incomplete (R065, R163). */
 static enum rnic_uc_step check_psn(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     int32_t ahead = roce_psn_diff(roce_pkt_psn(pkt), rnic_responder_epsn(resp));

@@ -43,7 +43,7 @@ enum rnic_sq_post rnic_ud_post(struct rnic_requester *req, const struct rnic_sen
     return RNIC_SQ_POSTED;
 }
 
-/* Fills in the headers (R038, R041-R044, R168, R169). */
+/* Fills in the transport headers of a datagram (R038, R041-R044, R168, R169). */
 static void fill_headers(const struct rnic_requester *req, struct roce_pkt *pkt,
                          const struct rnic_swqe *wqe, const struct rnic_dest *dest)
 {

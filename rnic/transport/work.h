@@ -127,7 +127,8 @@ struct rnic_wc {
     uint32_t imm;      /* immediate data; valid with RNIC_WC_WITH_IMM */
     uint32_t invalidated_key; /* key invalidated by the message; valid with RNIC_WC_WITH_INV */
     uint32_t qpn;
-    uint32_t wqe;  /* number of a send request in its QP (rnic_watch()); 0 for a receive */
+    uint32_t wqe;  /* number that identifies a send request of its QP (rnic_watch()); 0 for a
+                    * receive */
     uint64_t time; /* time when the CQ got the completion: rnic_time, ns */
     /* Members of UD and GSI receive completions (R173); zero for other services. */
     uint32_t src_qp;

@@ -83,8 +83,8 @@ static int set_option(const struct uc_call *call)
     if (!id)
         return -ENOENT;
     if (in->level != RDMA_OPTION_ID)
-        return -ENOSYS; /* the other option levels set paths, which a subnet manager chooses; RoCE
-                         * has no subnet manager */
+        return -ENOSYS; /* options of other levels set path records from a subnet manager, which
+                         * RoCE does not have */
     switch (in->optname) {
     case RDMA_OPTION_ID_TOS:
         if (in->optlen != sizeof id->tos)
@@ -413,8 +413,8 @@ static int get_event(const struct uc_call *call)
     return result < 0 ? result : uc_answer(call, call->in->get_event.response, &resp, sizeof resp);
 }
 
-/* The program itself writes an event (the command WRITE_CM_EVENT): queues this event in the channel
- * of the id. */
+/* Queues an event that the program itself supplies (command WRITE_CM_EVENT) in the channel of an
+ * id. */
 static int write_event(const struct uc_call *call)
 {
     const struct uc_write_event *in = &call->in->write_event;

@@ -15,7 +15,8 @@
 #include "verbs/waiters.h"
 
 #define TOLD_NS                                                                                    \
-    UINT64_C(100000000) /* time that a thread gets to read an event after poll(2) returned, ns */
+    UINT64_C(100000000) /* time for which a thread that learned of an event from poll(2) is        \
+                         * expected to read it, ns */
 #define STEP_NS UINT64_C(1000000)
 
 pthread_mutex_t uc_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -211,7 +212,7 @@ void uc_wait_for_reader(const struct uc_id *id)
         pthread_mutex_unlock(&uc_lock);
         nanosleep(&step, NULL);
         pthread_mutex_lock(&uc_lock);
-        file = uc_file_of(fd); /* search the file again, because another thread may have closed
+        file = uc_file_of(fd); /* search the channel again, because another thread may have closed
                                 * it */
     }
 }
@@ -248,7 +249,8 @@ void uc_move_events(struct uc_id *id, struct uc_file *to)
 
 /* ---- system calls on a channel --------------------------------------------------------------- */
 
-/* Returns whether a read on the descriptor waits for an event, as opposed to O_NONBLOCK. */
+/* Returns whether a read on the descriptor blocks until there is an event; false with O_NONBLOCK.
+ */
 static bool is_blocking(int fd)
 {
     int flags = fcntl(fd, F_GETFL);
@@ -298,9 +300,9 @@ ssize_t vcma_write(int fd, const void *buf, size_t len)
                 break;
             result = -waiters_wait(&waiter); /* waits until an event or a signal arrives */
         } while (result == 0);
-        /* Another thread closed the descriptor during this call. In the kernel, the call keeps the
-         * file open and waits forever; rping ends while one of its threads is in this call. So this
-         * function also waits. */
+        /* Another thread closed the descriptor during this call. With a kernel CM, the call would
+         * keep the file open and wait forever; rping ends while one of its threads is in such a
+         * call. So this function also waits. */
         if (result == -EBADF && hdr.cmd == RDMA_USER_CM_CMD_GET_EVENT) {
             pause();
             result = -EINTR;

@@ -104,8 +104,8 @@ void uc_id_del(struct uc_id *id)
             uc_id_del(event->child);
         free(event);
     }
-    if (!id->uid) /* the program has not accepted the connection, and its CONNECT_REQUEST may be
-                   * unread */
+    if (!id->uid) /* the program has not accepted the connection; it may not even have read the
+                   * CONNECT_REQUEST */
         uc_discard_request(id);
     while ((listener = id->listeners) != NULL) {
         id->listeners = listener->next;
@@ -169,8 +169,8 @@ static bool meets_wildcard(const struct uc_id *id)
     return !id->port || uc_port_service_held(id->port, name);
 }
 
-/* Returns whether this process has claimed the port on a device, at the address `gid` or, if `gid`
- * is NULL, at all addresses. */
+/* Returns whether an id of this process has claimed the CM port on the device `on`, at the address
+ * `gid` or, if `gid` is NULL, at all addresses. */
 static bool claimed_here(const struct uc_port *on, unsigned space, uint16_t port,
                          const uint8_t *gid)
 {

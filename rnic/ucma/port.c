@@ -258,7 +258,8 @@ static bool answers_unknown(void *user, enum rnic_cm_unknown what, uint64_t numb
         return true;
     if (!is_gsi_owner(port))
         return false;
-    if (service) /* no process can listen for a service id outside the port spaces */
+    if (service) /* a service id outside the port spaces contains no port number, so no process can
+                  * listen for it */
         return !roce_cm_sid_is_ip(number) || !is_service_held(port, number, gid);
     return !is_comm_id_held(port, (uint32_t)number);
 }
@@ -454,7 +455,7 @@ struct uc_port *uc_port_towards(const uint8_t gid[16], unsigned oif)
         port = find_port(gid, route.oif, false);
     else
         errno = -result;
-    /* a multicast group needs no route: use the first device */
+    /* a multicast group needs no route, so any device can be used: use the first one */
     if (!port && roce_gid_is_multicast(gid) && uc_port_open_all() > 0)
         port = ports;
     return port;

@@ -67,7 +67,7 @@ enum ucma_event_type {
 
 #define UCMA_UDP_QKEY 0x01234567u /* Q_Key of port space UDP, RDMA_UDP_QKEY (Annex A11) */
 
-struct uc_port; /* One device with its QP 1 and its CM, defined in port.c. */
+struct uc_port; /* An RDMA device with its QP 1 and its CM engine; defined in port.c. */
 
 struct uc_event {
     struct uc_event *next;
@@ -110,12 +110,12 @@ enum uc_state { UC_IDLE, UC_BOUND, UC_ADDR, UC_ROUTE, UC_LISTEN, UC_CONNECT, UC_
 struct uc_claim {
     struct uc_claim *next;
     struct uc_port *port;
-    bool any; /* the claim is for the CM port at all addresses of the device */
+    bool any; /* true: the id has claimed the CM port at all addresses of the device */
     int handle;
 };
 
-/* CM id of the engine of one device for a listener. A listener at all addresses has one for each
- * device. */
+/* CM id with which a listener listens on one device. A listener at all addresses has a CM id on
+ * each device. */
 struct uc_listener {
     struct uc_listener *next;
     struct rnic_cm_id *cm;

@@ -28,9 +28,9 @@ static pthread_t thread;
 static pid_t runs_in; /* process in which the worker thread runs; 0: none */
 static int wake_fd = -1;
 static pthread_cond_t idle = PTHREAD_COND_INITIALIZER; /* signaled before the worker thread waits */
-static bool ending;  /* the process ends: the worker thread deletes all ids */
-static bool sending; /* a MAD was removed from the queue of its engine, and uc_port_send() is
-                      * sending it */
+static bool ending;  /* the process is ending: the worker thread deletes all ids */
+static bool sending; /* a MAD was removed from the queue of its CM engine, but uc_port_send() has
+                      * not sent it yet */
 
 uint32_t uc_random(void)
 {

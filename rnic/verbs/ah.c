@@ -8,11 +8,12 @@
 #include <string.h>
 #include "wire/gid.h"
 
-/* Maximum wait for a neighbour, 1 s as in Linux (rdma_resolve_ip in ib_addr's
+/* Maximum wait for the MAC address of the next hop, 1 s as in Linux (rdma_resolve_ip in ib_addr's
  * roce_resolve_route_from_path). */
 #define RESOLVE_NS UINT64_C(1000000000)
 
-/* Builds the address vector as vah_path() does, but waits for a neighbour for at most `wait` ns. */
+/* Builds the address vector as vah_path() does, but waits at most `wait` ns for the MAC address of
+ * the next hop. */
 static int resolve_path(struct ibv_context *context, const struct ibv_ah_attr *ah, uint64_t wait,
                         struct rnic_av *av)
 {
@@ -20,8 +21,8 @@ static int resolve_path(struct ibv_context *context, const struct ibv_ah_attr *a
     if (!ah->is_global || (ah->port_num != 0 && ah->port_num != 1))
         return EINVAL; /* an address needs a GRH: each RoCEv2 packet has a network header (A17.4) */
     int result = 0;
-    if (roce_gid_is_multicast(
-            ah->grh.dgid.raw)) /* the MAC address of a group follows from its GID */
+    if (roce_gid_is_multicast(ah->grh.dgid.raw)) /* the MAC address of a multicast group follows
+                                                  * from the GID of the group */
         path = (struct rnic_path){.hop_limit = 1};
     else
         result = rnic_live_resolve(vctx_of(context)->hca->live, ah->grh.dgid.raw,

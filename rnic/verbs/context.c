@@ -65,8 +65,9 @@ static void set_operations(struct vctx *ctx)
     ops->post_recv = vqp_post_recv;
 }
 
-/* Opens the live device, or uses the one that this process has already opened. A child of fork()
- * opens a new live device. Called with vdevice_lock. Returns 0 or an errno. */
+/* Opens the software RNIC of a device, or uses the one that this process has already opened. A
+ * child of fork() cannot use the one of its parent and opens a new one. Called with vdevice_lock.
+ * Returns 0 or an errno. */
 static int open_hca(struct vdevice *device)
 {
     if (device->hca && !device->hca->inherited) {
@@ -116,8 +117,8 @@ static int open_hca(struct vdevice *device)
     hca->refs = 1;
     hca->pid = getpid();
     device->hca = hca;
-    if (parents) { /* The parent's live device is never freed, because copies of the parent's
-                    * objects in this process still point to it. */
+    if (parents) { /* The software RNIC that the parent opened is never freed, because copies of the
+                    * parent's objects in this process still point to it. */
         parents->refs++;
         hca->parents = parents;
     }
@@ -185,7 +186,7 @@ int vctx_refuse_inherited(struct ibv_context *context)
     return ENODEV;
 }
 
-/* Adds the context to the contexts of its live device. */
+/* Adds the context to the list of contexts of its struct vhca. */
 static void list_context(struct vctx *ctx)
 {
     vctx_lock(&ctx->verbs.context);
@@ -274,8 +275,8 @@ struct ibv_context *vctx_open(struct ibv_device *ibv, int cmd_fd, uint32_t file)
 
 struct ibv_context *ibv_open_device(struct ibv_device *ibv)
 {
-    /* A descriptor for programs that call dup() or fstat() on it. No data is read from the
-     * descriptor. ibv_import_device() recognizes it by its inode. */
+    /* A descriptor that exists only for programs that call dup() or fstat() on it. No data is read
+     * from it. ibv_import_device() recognizes it by its inode. */
     int fd = memfd_create("rnic-verbs", MFD_CLOEXEC);
     if (fd < 0) /* a sandbox may forbid memfd_create() */
         fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -315,8 +316,8 @@ static void drop_context_objects(struct vctx *ctx)
             }
             if (m == 0)
                 vqp_drop(hca, slot.value);
-            rnic_map_del(maps[m], slot.key); /* do not increment `i`: another object may move into
-                                              * this slot */
+            rnic_map_del(maps[m], slot.key); /* do not increment `i`, because rnic_map_del() may
+                                              * move another object into this slot */
         }
     }
 }

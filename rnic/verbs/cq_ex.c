@@ -39,8 +39,8 @@ static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
         pthread_mutex_lock(&cq->poll_lock);
     int result = poll_next(ex);
     if (result != 0 && !cq->single_threaded)
-        pthread_mutex_unlock(&cq->poll_lock); /* after an error the caller does not call
-                                               * ibv_end_poll() */
+        pthread_mutex_unlock(&cq->poll_lock); /* the caller does not call ibv_end_poll() after an
+                                               * error */
     return result;
 }
 

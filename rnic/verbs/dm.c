@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Device memory: memory that a program accesses only through the device or by copying. This
- * device has no separate memory, so the bytes are pages of the process that no pointer of the
- * API shows. */
+/* Device memory: memory that a program accesses only through the device or by copying. This device
+ * has no memory of its own. So device memory consists of pages of the process, to which no function
+ * of the API returns a pointer. */
 #include "verbs/objects.h"
 
 #include <errno.h>

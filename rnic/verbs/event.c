@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Events: completion channels, asynchronous events, and the callbacks of the live device that
- * report them. A program must acknowledge each event before the object can be destroyed. */
+/* Events: completion channels, asynchronous events, and the callbacks by which port/live reports
+ * them. A program must acknowledge each event before the object can be destroyed. */
 #include "verbs/objects.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 /* ---- events from the device ------------------------------------------------------------------ */
 
-/* Queues an asynchronous event of an object in the object's context. */
+/* Queues an asynchronous event in the context to which the event's object belongs. */
 static void deliver_async_event(struct vhca *hca, const struct rnic_event *event)
 {
     struct evq_entry entry = {.type = (int)event->type};

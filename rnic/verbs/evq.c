@@ -103,8 +103,8 @@ static bool take_entry(struct evq *evq, struct evq_entry *out, struct waiter *wa
 int evq_get(struct evq *evq, struct evq_entry *out)
 {
     struct waiter waiter;
-    pthread_testcancel(); /* as in read(2), pthread_cancel() ends the thread even if an event is
-                           * waiting */
+    pthread_testcancel(); /* pthread_cancel() ends the thread even if the queue has an event, as in
+                           * read(2) */
     if (take_entry(evq, out, NULL))
         return 0;
     int flags = fcntl(evq->fd, F_GETFL);

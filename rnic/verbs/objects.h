@@ -68,7 +68,8 @@ extern bool rnic_allow_disassociate_destroy;
 
 /* ---- the open device of a process, and a program's contexts on it ---------------------------- */
 
-/* Live device, shared by all contexts of this process on one interface. */
+/* Software RNIC that this process has opened on one interface (a live device: port/live/live.h).
+ * All contexts of this process on the interface share it. */
 struct vhca {
     struct rnic_live *live;
     struct rnic_map cqs, qps, srqs; /* maps from device objects to the program's objects; under the
@@ -77,7 +78,8 @@ struct vhca {
     struct rnic_map pds, dms;       /* maps from vctx_key() to struct rnic_pd and struct vdm_memory,
                                      * for ibv_import_pd() and ibv_import_dm(); under the device's
                                      * lock */
-    uint32_t last_handle;           /* handle of the newest PD or DM; under the device's lock */
+    uint32_t last_handle;           /* handle that was assigned last to a PD or DM; under the
+                                     * device's lock */
     atomic_size_t dm_used;          /* allocated device memory, bytes */
     struct vctx *contexts;          /* open contexts; under the device's lock */
     struct timeline *timeline;  /* timeline of send requests; NULL without RNIC_TIMELINE. Set once,
@@ -86,12 +88,13 @@ struct vhca {
     bool shm;          /* frames go through shared memory, so there are no raw packet QPs. Set once,
                         * so it needs no lock */
     uint64_t linger;   /* quiet time before a QP ends, ms (RNIC_LINGER) */
-    uint64_t lingered; /* number of packets received (rx_packets) when the last quiet time ended;
-                        * under the device's lock */
+    uint64_t lingered; /* value of the counter rx_packets when the last quiet time (RNIC_LINGER)
+                        * ended; under the device's lock */
     pid_t pid;         /* process that opened the device */
-    bool inherited;    /* the parent of this process opened the device before fork() */
-    struct vhca *parents; /* live device of the parent process that this one replaces in a child of
-                           * fork(); or NULL */
+    bool inherited;    /* true in a child of fork(): the parent of this process opened the software
+                        * RNIC */
+    struct vhca *parents; /* in a child of fork(): software RNIC of the parent, which this one
+                           * replaces; otherwise NULL */
     unsigned refs;        /* number of open contexts; protected by vdevice_lock */
 };
 
@@ -105,14 +108,15 @@ struct vdevice {
     int index; /* ibv_get_device_index(): index of the interface */
     __be64 guid;
     bool listed;      /* the latest scan of interfaces found the device */
-    struct vhca *hca; /* open device; NULL: closed; protected by vdevice_lock */
+    struct vhca *hca; /* software RNIC of the device; NULL: not open; protected by vdevice_lock */
     struct vdevice *next;
 };
 
 struct vctx {
     struct verbs_context verbs; /* must be first; its last member is the program's ibv_context */
     struct vdevice *device;
-    struct vhca *_Atomic hca; /* live device for new objects; vctx_renew() replaces it */
+    struct vhca *_Atomic hca; /* software RNIC to which new objects of the context belong;
+                               * vctx_renew() replaces it */
     struct evq async;
     uint32_t file;     /* serial number of the open device file; contexts that ibv_import_device()
                         * makes from this one have the same number */
@@ -123,8 +127,8 @@ struct vctx {
 
 int vctx_refuse_inherited(struct ibv_context *context);
 
-/* Makes a context of the parent usable in a child of fork(): new objects belong to a live device
- * that the child opens. Returns 0 or an errno. */
+/* Makes a context of the parent usable in a child of fork(): opens the device again in the child,
+ * and lets new objects belong to the software RNIC of the child. Returns 0 or an errno. */
 int vctx_renew(struct ibv_context *context);
 
 /* Waits while the device still receives packets from peers, as RNIC_LINGER requires (config.h).
@@ -182,8 +186,8 @@ bool vctx_add_handle(struct ibv_context *context, struct rnic_map *map, void *ob
  * cmd_fd then remains the caller's. */
 struct ibv_context *vctx_open(struct ibv_device *device, int cmd_fd, uint32_t file);
 
-/* Returns 0. In a child of fork(), returns ENODEV for an object of its parent, with one warning.
- * `hca` is the live device of the object. */
+/* Returns 0. If `hca` was opened by the parent of this process before fork(), returns ENODEV, with
+ * one warning. `hca` is the software RNIC to which an object belongs. */
 static inline int vctx_check_owner(struct ibv_context *context, const struct vhca *hca)
 {
     return hca->inherited ? vctx_refuse_inherited(context) : 0;
@@ -288,7 +292,8 @@ struct vqp {
     }; /* must be first */
     struct rnic_qp *rnic;
     struct vhca *hca;
-    struct ibv_qp_init_attr init; /* attributes of creation, with the actual capabilities */
+    struct ibv_qp_init_attr init; /* attributes with which the QP was created; the capabilities are
+                                   * the actual ones */
     struct ibv_ah_attr ah_attr;   /* address vector as the program set it; under the device's
                                    * lock */
     unsigned async_reported;
@@ -422,8 +427,8 @@ static inline void vpd_release(struct vpd *domain)
         domain->refs--;
 }
 
-/* Makes a PD of the parent usable in a child of fork(), as vctx_renew() does for its context.
- * librdmacm keeps one PD for each device. Returns 0 or an errno. */
+/* Makes a PD of the parent process usable in a child of fork(), as vctx_renew() does for its
+ * context. librdmacm keeps one PD for each device. Returns 0 or an errno. */
 int vpd_renew(struct ibv_pd *pd);
 
 /* ---- operations that a context points to ----------------------------------------------------- */
@@ -479,13 +484,14 @@ struct rnic_mw_bind vmw_bind_of(struct ibv_mw *mw, uint32_t rkey,
 /* Builds the address vector for `ah`. Resolves the next hop, which may need time. Called without
  * the device's lock. Returns 0, EINVAL, or an error of rnic_live_resolve(). */
 int vah_path(struct ibv_context *context, const struct ibv_ah_attr *ah, struct rnic_av *av);
-/* Creates an address handle as ibv_create_ah() does, but waits for a neighbour for at most `wait`
- * ns. */
+/* Creates an address handle as ibv_create_ah() does, but waits at most `wait` ns for the MAC
+ * address of the next hop. */
 struct ibv_ah *vah_create(struct ibv_pd *pd, const struct ibv_ah_attr *attr, uint64_t wait);
 
 /* ---- callbacks of the live device ------------------------------------------------------------ */
 
-/* Callbacks of the live device, called with the device locked; `user` is the vhca. */
+/* Callbacks of port/live (struct rnic_live_attr), called with the device locked; `user` is the
+ * struct vhca. */
 void vhca_notified(void *user, struct rnic *rnic);
 void vhca_changed(void *user, struct rnic *rnic, unsigned what);
 void vhca_print_info(void *user, struct rnic *rnic, FILE *out);

@@ -248,8 +248,8 @@ static bool same_action(const struct sigaction *a, const struct sigaction *b)
                                      : a->sa_handler == b->sa_handler);
 }
 
-/* Returns the level whose replaced handler equals `now`, the present handler of the signal. If
- * there is none, allocates a new level; returns LEVELS if no level is left. */
+/* `now` is the present handler of the signal. Returns the level at which our handler replaced this
+ * handler before. If there is none, allocates a new level; returns LEVELS if no level is left. */
 static unsigned handler_level(size_t signal, const struct sigaction *now)
 {
     unsigned level = 0;

@@ -240,7 +240,8 @@ void vhca_linger(struct vhca *hca)
 
 int ibv_destroy_qp(struct ibv_qp *ibv)
 {
-    if (!ibv) /* qperf's server passes NULL; a crash would leave its client without a DREP */
+    if (!ibv) /* qperf's server passes NULL. A crash of the server would leave its client without a
+               * DREP. */
         return EINVAL;
     struct vqp *qp = vqp_of(ibv);
     struct ibv_context *context = ibv->context;
@@ -279,7 +280,7 @@ void vqp_drop(struct vhca *hca, struct vqp *qp)
     }
     if (rnic_qp_del(qp->rnic) == 0) {
         rnic_live_qpn_put(hca->live, qp->ibv.qp_num);
-    } else { /* 2A windows are bound to the QP, which stays in RESET */
+    } else { /* the QP stays in RESET, because 2A windows are bound to it */
         const struct rnic_qp_attr reset = {.state = RNIC_QPS_RESET};
         rnic_qp_modify_mask(qp->rnic, &reset, RNIC_QP_STATE, rnic_live_now());
     }
@@ -383,7 +384,8 @@ int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask,
     struct rnic_qp_attr is;
     vhca_lock(qp->hca);
     rnic_qp_query(qp->rnic, &is, NULL);
-    if (mask & IBV_QP_STATE) /* all other attributes are returned, whatever the mask */
+    if (mask & IBV_QP_STATE) /* of the attributes, only the state in the ibv_qp depends on the mask:
+                              * *attr gets all attributes */
         ibv->state = (enum ibv_qp_state)is.state;
     *attr = (struct ibv_qp_attr){.ah_attr = qp->ah_attr};
     vhca_unlock(qp->hca);

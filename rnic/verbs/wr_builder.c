@@ -287,7 +287,8 @@ static void abort_batch(struct ibv_qp_ex *ex)
  * because the buffers move while they grow. */
 static void resolve_pointers(struct wr_builder *builder, struct built_request *request)
 {
-    if (request->wr.sge_cnt == 0) /* without SGEs, their buffer may not be allocated */
+    if (request->wr.sge_cnt == 0) /* a request without SGEs needs no pointer, and the buffer for
+                                   * SGEs may not be allocated */
         return;
     struct rnic_sge *sges = (struct rnic_sge *)(void *)(builder->sges.bytes + request->sge_off);
     if (request->wr.flags & RNIC_SEND_INLINE)

@@ -35,7 +35,8 @@ enum roce_syndrome_kind {
     ROCE_SYN_ACK,      /* ACK; low 5 bits: credit code */
     ROCE_SYN_RNR,      /* RNR NAK; low 5 bits: timer code */
     ROCE_SYN_NAK,      /* NAK; low 5 bits: enum roce_nak */
-    ROCE_SYN_RESERVED, /* reserved: bits 6:5 are 10, bit 7 is 1, or a NAK has a code from 5 to 31 */
+    ROCE_SYN_RESERVED, /* reserved: bit 7 is 1, or bits 6:5 are 10, or the code of a NAK is from 5
+                        * to 31 */
 };
 
 #define ROCE_SYNDROME_ACK 0x00u /* bits 5 and 6 of the syndrome of an ACK */

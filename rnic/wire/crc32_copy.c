@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * CRC-32 in one pass with a copy of the bytes, or with the mask of an ICRC. The CRC libraries have
- * no such functions for this polynomial. tests/bench/bench_wire compares the speed of one pass with
- * that of two passes.
+ * CRC-32 in one pass with another operation: copying the bytes, or setting the bits to ones that an
+ * ICRC does not cover. The CRC libraries have no such functions for this polynomial.
+ * tests/bench/bench_wire compares the speed of one pass with that of two passes.
  *
  * The algorithm is that of V. Gopal et al., "Fast CRC Computation for Generic Polynomials Using
  * PCLMULQDQ Instruction", Intel, 2009. It multiplies the halves of a 128-bit block by x^(D+32) and

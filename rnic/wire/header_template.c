@@ -69,8 +69,8 @@ int roce_header_template_build(const struct roce_header_template *env, size_t bt
         return ROCE_ERR_NOSPACE;
     if (bth_len > UINT16_MAX - ROCE_HEADER_TEMPLATE_MAX)
         return ROCE_ERR_INVALID;
-    /* Copy a constant number of bytes, which is faster than env->len. The caller later overwrites
-     * the excess bytes with the rest of the frame. */
+    /* Copy a constant number of bytes, which is faster than copying env->len bytes. The caller
+     * later overwrites the excess bytes with the rest of the frame. */
     if (wr->len - wr->off < ROCE_HEADER_TEMPLATE_MAX)
         memcpy(p, env->bytes, env->len);
     else if (env->len <= ROCE_HEADER_TEMPLATE_SHORT)

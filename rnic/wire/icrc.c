@@ -24,7 +24,9 @@
  */
 #define MASK_LEN   ROCE_CRC_ONES
 #define PLACES_MAX 16
-#define SHORT_MAX  128 /* maximum length of a packet that is copied for masking */
+#define SHORT_MAX                                                                                  \
+    128 /* maximum length of a packet that is copied as a whole to set the masked                  \
+         * bits in the copy */
 
 /* clang-format off */
 #define FF        0xFF
@@ -80,8 +82,8 @@ static bool places_valid(enum roce_encap encap, size_t bth_off, size_t icrc_off)
            bth_off <= ROCE_ICRC_BTH_OFF_MAX && icrc_off >= bth_off + ROCE_BTH_LEN;
 }
 
-/* Applies the mask to the headers in two parts: up to UDP, and from UDP to byte 4 of the BTH. IP
- * options or extension headers may be between the two parts. */
+/* Sets the masked bits of the headers to ones in two parts: up to UDP, and from UDP to byte 4 of
+ * the BTH. IP options or extension headers may be between the two parts. */
 static void put_mask(const struct mask *mask, uint8_t *net, size_t bth_off)
 {
     size_t split =
@@ -120,8 +122,8 @@ static void put_ones(enum roce_encap encap, uint8_t *net)
     }
 }
 
-/* Returns the ICRC of a short packet. Masks a copy of the whole packet, so that one call of
- * roce_crc32() is enough: a call costs as much as the CRC of 100 bytes. */
+/* Returns the ICRC of a short packet. Sets the masked bits to ones in a copy of the whole packet,
+ * so that one call of roce_crc32() is enough: a call costs as much as the CRC of 100 bytes. */
 static uint32_t icrc_short(enum roce_encap encap, uint32_t crc, const uint8_t *net, size_t icrc_off)
 {
     uint8_t copy[SHORT_MAX];
@@ -171,9 +173,9 @@ uint32_t roce_icrc_own(enum roce_encap encap, uint8_t *net, size_t bth_off, size
 
     if (!places_valid(encap, bth_off, icrc_off) || bth_off != masks[encap].bth_off)
         return roce_icrc(encap, net, bth_off, icrc_off);
-    /* Saves the masked bytes and sets them one by one. roce_pkt_build() has just written the
-     * header, and loading it into vector registers would have to wait for these stores. The wait
-     * took a third of the function's time. */
+    /* Saves the masked bytes, and sets their bits to ones one byte after the other.
+     * roce_pkt_build() has just written the header, and loading it into vector registers would have
+     * to wait for these stores. The wait took a third of the function's time. */
     switch (encap) {
 #define SAVE(off, ones) *at++ = net[off], net[off] |= (ones);
 #define BACK(off, ones) net[off] = *at++;

@@ -43,8 +43,8 @@ enum roce_kind {
     ROCE_KIND_CNP,
 };
 
-/* Position of a packet in its message. Bit 0: the packet begins the message; bit 1: the packet ends
- * it. */
+/* Position of a packet in its message, as two bits. Bit 0: the packet begins the message; bit 1:
+ * the packet ends it. */
 enum roce_pos {
     ROCE_POS_MIDDLE = 0,
     ROCE_POS_FIRST = 1,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Parse of the transport headers alone, for a packet that roce_pkt_parse() parsed before. Called by
+/* Parses only the transport headers of a packet that roce_pkt_parse() has parsed before. Called by
  * replay/infer/trace.c. */
 #ifndef ROCE_PARSE_HEADERS_H
 #define ROCE_PARSE_HEADERS_H

@@ -128,9 +128,9 @@ struct roce_pkt {
     struct roce_eth eth;
     uint8_t pad[3]; /* BTH.PadCnt pad bytes, zero by the specification (R027) */
 
-    /* The members from here to the end are zero in most packets. */
-    bool parsed_fast; /* roce_pkt_parse_fast() parsed the packet, and all members after this one are
-                       * zero, except headers of the opcode */
+    /* In most packets, all members declared from here on are zero. */
+    bool parsed_fast; /* true: roce_pkt_parse_fast() parsed the packet, and all members declared
+                       * below this one are zero, except the headers of the opcode */
     uint8_t vlan_cnt;
     uint8_t tunnel; /* enum roce_tunnel of the tunnel around the packet (tunnel.h), or 0 */
     struct roce_vlan vlan[ROCE_VLAN_MAX]; /* VLAN tags, outermost first; `type` is the type after

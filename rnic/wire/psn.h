@@ -37,7 +37,8 @@ static inline int32_t roce_psn_diff(roce_psn a, roce_psn b)
     return (int32_t)(d ^ 0x800000u) - 0x800000; /* extends the sign of a 24-bit number */
 }
 
-/* Returns a negative number, zero or a positive one if `a` is before, at or after `b`. */
+/* Returns a negative number if `a` is before `b`, zero if they are equal, and a positive number if
+ * `a` is after `b`. */
 static inline int roce_psn_cmp(roce_psn a, roce_psn b)
 {
     int32_t d = roce_psn_diff(a, b);

@@ -47,7 +47,8 @@ static const uint8_t *take_bytes(struct tunnel_walk *walk, size_t len)
     return p;
 }
 
-/* Records `tunnel` if it is the outermost tunnel, or if the packet inside it cannot be read. */
+/* Records `tunnel` if it is the outermost tunnel, or if packets in this kind of tunnel cannot be
+ * parsed, for example because they are encrypted. */
 static void set_tunnel(struct tunnel_walk *walk, enum roce_tunnel tunnel)
 {
     if (!walk->tunnel || !roce_tunnel_info(tunnel)->open)

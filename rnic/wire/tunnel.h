@@ -30,8 +30,8 @@ const struct roce_tunnel_info *roce_tunnel_info(unsigned tunnel);
  * pkt->link with its first header, pkt->tunnel with the outermost tunnel, and pkt->overlay with the
  * network of the innermost VXLAN or GENEVE header.
  *
- * If the result is ROCE_ERR_NOT_ROCE, pkt->tunnel is the tunnel whose inner packet cannot be read,
- * or ROCE_TUNNEL_NONE if there is no such tunnel.
+ * If the result is ROCE_ERR_NOT_ROCE, pkt->tunnel is the tunnel whose inner packet cannot be
+ * parsed, for example because it is encrypted. It is ROCE_TUNNEL_NONE if there is no such tunnel.
  */
 int roce_tunnel_parse(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame,
                       size_t cap_len, size_t wire_len);

@@ -17,10 +17,9 @@
 #include <stdint.h>
 
 #define RNIC_RETRY_MAX 7u /* maximum of retry_cnt: 3 bits in the CM's REQ (R239) */
-#define RNIC_RNR_RETRY_FOREVER                                                                     \
-    7u /* unlimited retries, for rnr_retry only; a retry_cnt of 7 means seven retries (R154, R157) \
-        */
-#define RNIC_RETRY_NEVER UINT64_MAX
+/* unlimited retries, for rnr_retry only; a retry_cnt of 7 means seven retries (R154, R157) */
+#define RNIC_RNR_RETRY_FOREVER 7u
+#define RNIC_RETRY_NEVER       UINT64_MAX
 
 enum rnic_retry_wait {
     RNIC_RETRY_IDLE, /* no timer is running */

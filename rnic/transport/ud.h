@@ -15,9 +15,8 @@
 #include "transport/requester.h"
 #include "transport/responder.h"
 
-#define RNIC_UD_HEADER_AREA                                                                        \
-    40u /* bytes at the start of a receive buffer that are reserved for the network header (R172)  \
-         */
+/* bytes at the start of a receive buffer that are reserved for the network header (R172) */
+#define RNIC_UD_HEADER_AREA 40u
 
 /* Posts a SEND or SEND with immediate to *dest, as rnic_requester_post(); *dest is copied. A
  * message longer than the path MTU is accepted, but uses no PSN. The send queue needs destinations

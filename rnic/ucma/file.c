@@ -14,9 +14,8 @@
 #include "verbs/device.h"
 #include "verbs/waiters.h"
 
-#define TOLD_NS                                                                                    \
-    UINT64_C(100000000) /* time for which a thread that learned of an event from poll(2) is        \
-                         * expected to read it, ns */
+/* time for which a thread that learned of an event from poll(2) is expected to read it, ns */
+#define TOLD_NS UINT64_C(100000000)
 #define STEP_NS UINT64_C(1000000)
 
 pthread_mutex_t uc_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -384,8 +384,7 @@ int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask,
     struct rnic_qp_attr is;
     vhca_lock(qp->hca);
     rnic_qp_query(qp->rnic, &is, NULL);
-    if (mask & IBV_QP_STATE) /* of the attributes, only the state in the ibv_qp depends on the mask:
-                              * *attr gets all attributes */
+    if (mask & IBV_QP_STATE) /* the mask is used only for ibv->state: *attr gets all attributes */
         ibv->state = (enum ibv_qp_state)is.state;
     *attr = (struct ibv_qp_attr){.ah_attr = qp->ah_attr};
     vhca_unlock(qp->hca);

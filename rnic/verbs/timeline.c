@@ -17,9 +17,9 @@
 #include "verbs/timeline_record.h"
 
 #define BUFFERED 512u /* number of records written at a time */
-#define LINES_MAX                                                                                  \
-    65536u /* maximum number of requests of a QP whose times are recorded at a time. For a further \
-            * request, the record of the oldest one is written before it is complete */
+/* maximum number of requests of a QP whose times are recorded at a time. For a further request,
+ * the record of the oldest one is written before it is complete */
+#define LINES_MAX 65536u
 
 struct timeline_request {
     uint32_t wqe; /* WQE number of the request; 0: unused entry */

@@ -26,9 +26,8 @@ static inline bool roce_has_fcs(const uint8_t *frame, size_t len)
  * at `from` during the call. Processors with VPCLMULQDQ copy and compute the CRC in one pass. */
 uint32_t roce_crc32_copy(uint32_t crc, uint8_t *to, const uint8_t *from, size_t len);
 
-#define ROCE_CRC_ONES                                                                              \
-    64 /* maximum number of bytes that roce_crc32_ones() can OR with ones before                   \
-        * they enter the CRC */
+/* maximum number of bytes that roce_crc32_ones() can OR with ones before they enter the CRC */
+#define ROCE_CRC_ONES 64
 
 /* Continues *crc over the `len` bytes at `p`, of which the first ROCE_CRC_ONES are ORed with
  * `ones`. The bytes at `p` do not change. Returns true. Returns false and does nothing if the

@@ -24,9 +24,8 @@
  */
 #define MASK_LEN   ROCE_CRC_ONES
 #define PLACES_MAX 16
-#define SHORT_MAX                                                                                  \
-    128 /* maximum length of a packet that is copied as a whole to set the masked                  \
-         * bits in the copy */
+/* maximum length of a packet that is copied as a whole to set the masked bits in the copy */
+#define SHORT_MAX 128
 
 /* clang-format off */
 #define FF        0xFF

@@ -12,8 +12,8 @@
 
 #include <stdint.h>
 
-#define ROCE_HASH_WORDS                                                                            \
-    6 /* maximum number of words of 64 bits in a key; shorter keys end in zeros */
+/* maximum number of words of 64 bits in a key; shorter keys end in zeros */
+#define ROCE_HASH_WORDS 6
 
 struct roce_hash_secret {
     uint64_t word[ROCE_HASH_WORDS];

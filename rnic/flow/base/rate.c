@@ -14,9 +14,9 @@
  * least PART_NS (ns) and PART_LEAST packets. */
 #define PART_NS    UINT64_C(10000)
 #define PART_LEAST 8u
-#define FEW                                                                                        \
-    4u /* number of packets after which an endpoint gets a rate meter: most endpoints of a large   \
-        * capture send fewer packets, so memory is saved */
+/* number of packets after which an endpoint gets a rate meter: most endpoints of a large capture
+ * send fewer packets, so memory is saved */
+#define FEW 4u
 
 void roce_spread_add(struct roce_spread *s, uint64_t v)
 {

@@ -11,8 +11,8 @@
 #include "flow/retransmit/implied_nak.h"
 #include "flow/table/conn.h"
 
-#define UNANSWERED_NS                                                                              \
-    UINT64_C(1000000000) /* a request without a response for this long is reported, ns */
+/* a request without a response for this long is reported, ns */
+#define UNANSWERED_NS UINT64_C(1000000000)
 
 /* Records that requester `side` stopped at the request with `psn`, for the reason `end`. `frame` is
  * the packet that shows this. Returns true, or false if an end of the connection was recorded

@@ -17,8 +17,8 @@
  * first transmission on the path: the packet captured second was then sent first. The IPv4
  * identification may show that this did not happen. */
 #define LATE_COPY_NS UINT64_C(50000)
-#define USUAL_TIMEOUT_NS                                                                           \
-    UINT64_C(20000000) /* ACK timeout assumed if the capture shows none, ns; most are longer */
+/* ACK timeout assumed if the capture shows none, ns; most are longer */
+#define USUAL_TIMEOUT_NS UINT64_C(20000000)
 /* shortest wait before a retransmission that a timer may have caused, ns */
 #define SHORTEST_TIMER_NS UINT64_C(100000)
 /* If no packet was captured for this number of usual round-trip times, the requester's timer caused

@@ -8,8 +8,8 @@
 #include "flow/table/qp_reuse.h"
 
 #define SCAN_MAX 256 /* maximum number of directions examined for one packet */
-#define PSN_SMALL                                                                                  \
-    4096 /* a PSN below this value was probably set by a program, not chosen at random */
+/* a PSN below this value was probably set by a program, not chosen at random */
+#define PSN_SMALL 4096
 /* Two directions with one UDP source port are paired after this number of responses that fit. */
 #define CONFIRM 3
 /* Two directions with different UDP source ports are paired after this number of responses that

@@ -6,9 +6,9 @@
 #include <string.h>
 #include "port/live/live_impl.h"
 
-#define STUCK_NS                                                                                   \
-    2000000u /* time after which a polling thread waits for the lock, if no thread has tried to    \
-              * receive frames, ns */
+/* time after which a polling thread waits for the lock, if no thread has tried to receive
+ * frames, ns */
+#define STUCK_NS 2000000u
 /* Longest wait for the lock, ns. A thread that has the lock was observed to wait this long for a
  * CPU. */
 #define FLUSH_WAIT_NS 1000000000u

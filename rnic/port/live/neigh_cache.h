@@ -8,9 +8,8 @@
 #include <stdint.h>
 
 #define NEIGH_CACHE_SIZE 64u /* number of entries */
-#define NEIGH_CACHE_VALID_NS                                                                       \
-    30000000000u /* lifetime of an entry, ns: REACHABLE_TIME of RFC 4861                           \
-                  */
+/* lifetime of an entry, ns: REACHABLE_TIME of RFC 4861 */
+#define NEIGH_CACHE_VALID_NS 30000000000u
 
 struct neigh_entry {
     uint8_t addr[16];

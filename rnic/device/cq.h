@@ -15,8 +15,8 @@ struct rnic_cq {
     struct rnic *rnic;
     struct rnic_list link;     /* link in rnic.cqs */
     struct rnic_list notified; /* link in rnic.notified while notifications > 0 */
-    uint32_t notifications;    /* notifications raised but not fetched by the user; each request of
-                                * the user raises at most one */
+    uint32_t notifications;    /* number of notifications that were raised and that the user has not
+                                * fetched yet; each request of the user raises at most one */
     enum rnic_cq_armed armed;
     uint32_t event_cnt;     /* moderation: number of completions that raise a notification */
     rnic_time event_period; /* moderation: maximum delay of a notification, ns; 0: no moderation */

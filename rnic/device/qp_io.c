@@ -123,7 +123,8 @@ static enum rnic_sq_post post_datagram(struct rnic_qp *qp, const struct rnic_sen
     return rnic_ud_post(&qp->req, wr, &dest);
 }
 
-/* Checks the properties of a request that the send queue cannot check. Returns 0 or an error. */
+/* Checks the properties of a send request that the send queue cannot check, because they depend on
+ * the QP type, the QP state or the device. Returns 0 or an error. */
 static int refused(const struct rnic_qp *qp, const struct rnic_send_wr *wr)
 {
     if (!qp->service->sends)

@@ -288,8 +288,8 @@ static uint32_t answered_frame(const struct roce_cm_exchange *s, enum roce_cm ki
     }
 }
 
-/* Passes a connection that was rejected before its REP to on_conn(). The connection has no struct
- * roce_conn, because it has no data packets. */
+/* Calls on_conn() for a connection whose REQ was rejected. The connection has no struct roce_conn,
+ * because it has no data packets. */
 static void report_rejected(struct roce_ctx *ctx, const struct roce_cm_exchange *s,
                             const struct roce_cm_rej *rej)
 {
@@ -376,8 +376,8 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
     s->seen |= (uint16_t)(1u << msg->kind);
     if (side == 0)
         ctx->result->flags |= ROCE_AN_CM_ACTIVE;
-    /* A REJ of the REQ belongs to no connection, but conn_of() could find an earlier connection of
-     * the active side's QP. */
+    /* A REJ that answers the REQ belongs to no connection. conn_of() must not be called for it,
+     * because it could find an earlier connection of the active side's QP. */
     conn = s->rep_frame || msg->kind != ROCE_CM_REJ ? conn_of(ctx, s) : NULL;
     set_cm_result(ctx, s, answered_frame(s, msg->kind));
     switch (msg->kind) {

@@ -112,9 +112,9 @@ struct roce_flow_owner roce_flow_owner(const struct roce_flow *flow, uint32_t co
 {
     uint32_t final = roce_flow_conn_index(flow, conn_index);
 
-    /* If two directions were joined, the connection keeps the number of the direction that was
-     * captured first, which is side 0. A packet that was reported with another number was sent by
-     * side 1. */
+    /* If two directions were joined to one connection, it keeps the number of the direction that
+     * was captured first, and that direction is side 0. So a packet that was reported with another
+     * number was sent by side 1. */
     return (struct roce_flow_owner){.conn_index = final, .side = final == conn_index ? side : 1};
 }
 

@@ -19,9 +19,9 @@ bool roce_requests_in_any_order(const struct roce_flow *flow,
 bool roce_responses_in_any_order(const struct roce_flow *flow,
                                  const struct roce_endpoint *responder);
 
-/* Counts request `e` in accepted_early if `e` was transmitted once and captured before a request
- * with an earlier PSN. The current packet acknowledges `e`. The caller passes requests in PSN
- * order. */
+/* Called when the current packet acknowledges request `e`. Counts `e` in accepted_early if `e` was
+ * transmitted once and captured before a request with an earlier PSN. The caller passes requests in
+ * PSN order. */
 void roce_note_accepted(struct roce_ctx *ctx, struct roce_req *req,
                         const struct roce_sent_packet *e);
 

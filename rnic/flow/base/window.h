@@ -33,8 +33,8 @@ enum {
     ROCE_MARK_SAMPLED = 1u << 0, /* the sample covers the whole payload, so that equal samples mean
                                   * equal payloads */
     ROCE_MARK_IN_FLIGHT = 1u << 1,   /* the packet is counted as in flight */
-    ROCE_MARK_MSN_COUNTED = 1u << 2, /* READ: the MSN in the first response already counted this
-                                      * READ */
+    ROCE_MARK_MSN_COUNTED = 1u << 2, /* READ: the MSN in the first response to this READ already
+                                      * counted the READ */
     ROCE_MARK_RESP_GAP = 1u << 3,    /* READ: since its latest transmission, a response was captured
                                       * whose PSN is later than expected */
     ROCE_MARK_REREQUESTED = 1u << 4, /* READ or atomic: retransmitted, and no response was

@@ -13,7 +13,7 @@ void roce_check_aeth(struct roce_ctx *ctx);
 /* Checks the MSN of the current response against the requests of `req`. */
 void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req);
 
-/* Returns whether a positive ACK of the last PSN of `e` with this MSN is certainly correct. */
+/* Returns whether `msn` is certainly the right MSN for a positive ACK with the last PSN of `e`. */
 bool roce_msn_fits(const struct roce_rsp *rsp, const struct roce_sent_packet *e, uint32_t msn);
 
 /* Reports that the responder acknowledged request `e`, which it had to refuse (e->bad). */

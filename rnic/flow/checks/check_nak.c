@@ -106,8 +106,8 @@ static bool is_of_refused_use(const struct roce_ctx *ctx, struct roce_req *req)
            roce_msn_fits(rsp, e, ctx->pkt->aeth.msn);
 }
 
-/* Removes the record of a fatal NAK if the responder executed a request that the requester sent
- * after the NAK: the NAK did not stop the QPs. */
+/* Deletes the record of a fatal NAK if the responder executed a request that the requester sent
+ * after the NAK. Then the NAK did not stop the QPs. */
 static void forget_fatal_nak(struct roce_ctx *ctx, struct roce_req *req)
 {
     struct roce_conn_facts *facts = &ctx->conn->facts;

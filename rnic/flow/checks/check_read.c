@@ -68,8 +68,8 @@ static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
         return;
     }
     REPORT(ctx, READ_RESP_ORDER, "bth.opcode", want, op->value, e->last_frame, ROCE_VALUE_OPCODE,
-           /* `e` may be the restarted rest of an earlier READ, and this response may answer the
-            * earlier, complete READ */
+           /* `e` may be the rest of an earlier READ that the requester restarted, and this response
+            * may answer the first request of that READ */
            .weak = k == 0 && !is_whole(req, e),
            .condition = again || !is_whole(req, e)          ? "restart"
                         : k == 0 && !roce_opcode_starts(op) ? "start"

@@ -269,7 +269,7 @@ void roce_spurious_move(struct roce_cold_counters *cold, const struct roce_retx_
         cold->late_response_ns = late;
 }
 
-/* Moves a go-back from the counters of timeouts to those of spurious timeouts. */
+/* Subtracts a go-back from the counters of timeouts and adds it to those of spurious timeouts. */
 static void count_spurious(struct roce_ctx *ctx, struct roce_endpoint *requester,
                            const struct roce_timeout_watch *watch)
 {

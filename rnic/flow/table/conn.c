@@ -272,8 +272,8 @@ void roce_conn_free(struct roce_flow *flow, struct roce_conn *conn)
     roce_mem_put(&flow->mem, conn, sizeof(*conn));
 }
 
-/* Copies the recorded NAKs from `unknown` to `rsp`. Both are records of one responder: `unknown` is
- * from the time before the two directions were joined. */
+/* Copies the recorded NAKs from `unknown` to `rsp`. Both describe the same responder: `unknown` was
+ * filled before the two directions were joined, when the requester was not known. */
 static void take_naks(struct roce_rsp *rsp, const struct roce_rsp *unknown)
 {
     rsp->nak = unknown->nak;

@@ -96,8 +96,8 @@ static struct queued_frame *take_due(struct lane *lane)
     return frame;
 }
 
-/* Returns how many more frames one direction can queue, if the rules make the maximum number of
- * copies of each. */
+/* Returns how many more frames can be queued in one direction, even if the rules make the maximum
+ * number of copies of each frame. */
 static unsigned lane_room(const struct impair_port *port, const struct lane *lane)
 {
     return (QUEUED_MAX - lane->cnt) / port->copies_max;

@@ -7,8 +7,8 @@
  * joined more groups, the filter passes the frames of all multicast groups. */
 #define GROUPS_MAX 32u
 
-/* Filter expressions of each encapsulation: one to recognize it, one for the 32 bits of the BTH
- * that contain the destination QPN. */
+/* Two filter expressions for each encapsulation: one matches its packets, the other denotes the 32
+ * bits of the BTH that contain the destination QPN. */
 static const struct {
     const char *is;
     const char *qpn;

@@ -137,7 +137,8 @@ static size_t write_blocks(int fd, const uint8_t *buf, size_t len)
     return whole;
 }
 
-/* Returns the number of complete frames in the first `len` bytes of the buffer. */
+/* Returns the number of frames that are complete within the first `len` bytes of the write buffer.
+ */
 static unsigned frames_in(const struct record *record, size_t len)
 {
     unsigned cnt = 0;
@@ -207,8 +208,8 @@ static void write_out(struct record *record)
     record_tail_note(&record->tail, record->at, 0);
 }
 
-/* Returns whether the newest frames may stay in the tail: rnic-run appends them to the file if this
- * process is killed. */
+/* Returns whether the newest frames may stay in the tail of the recording (record_tail.h). They may
+ * if rnic-run will append the tail to the file, even if this process is killed. */
 static bool keeps_tail(const struct record *record)
 {
     return record->tail.map &&

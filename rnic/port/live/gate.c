@@ -71,8 +71,8 @@ static const struct pollfd *find_fd(const struct pollfd list[RNIC_PORT_FDS], int
     return NULL;
 }
 
-/* Makes the epoll set contain the descriptors `wants`. A descriptor may have another index in
- * `wants` than in gate->fds, because the port has closed an earlier one. */
+/* Makes the epoll set contain exactly the port's descriptors in `wants`. A descriptor may have
+ * another index in `wants` than in gate->fds, because the port has closed an earlier one. */
 static void change_set(struct poll_gate *gate, const struct pollfd wants[RNIC_PORT_FDS])
 {
     struct epoll_event event = {.data = {.u32 = FOUND_PORT}};

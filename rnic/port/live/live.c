@@ -87,9 +87,9 @@ bool rnic_live_poll(struct rnic_live *live)
     if (pthread_mutex_trylock(&live->lock) != 0) {
         uint64_t now = rnic_live_now();
 
-        /* Another thread drives the device, but the program counts as polling. If no thread has
-         * tried to receive frames for STUCK_NS, the thread with the lock may be waiting for this
-         * CPU, which a program of real-time priority never releases. */
+        /* Another thread has the lock, but the program counts as polling. If no thread has tried to
+         * receive frames for STUCK_NS, the thread with the lock may be waiting for this CPU, which
+         * a program of real-time priority never releases. */
         atomic_store_explicit(&live->gate.polled_at, now, memory_order_relaxed);
         if (now < atomic_load_explicit(&live->driven_at, memory_order_relaxed) + STUCK_NS) {
             rnic_cancel_restore(cancel_state);

@@ -205,7 +205,8 @@ static bool sleep_locked(struct rnic_live *live, uint64_t now)
 enum turn {
     TURN_IDLE,
     TURN_MOVED,
-    /* the program sent the ACK together with its answer; the function returns without the lock */
+    /* the program has sent its answer, and the delayed ACK with it; the function returns without
+     * the lock */
     TURN_ANSWERED,
 };
 
@@ -221,8 +222,8 @@ static void note_moved(struct rnic_live *live, uint64_t now)
         live->thread.nap = LIVE_NAP_NS;
 }
 
-/* Returns whether the program may answer while this thread waits: the program recently sent a
- * request from another CPU. */
+/* Returns whether the program may send its answer while this thread waits. It may if it recently
+ * sent a request from another CPU. */
 static bool program_may_answer(const struct rnic_live *live, uint64_t now)
 {
     return now - live->sent_at <= ACK_SENDER_NS && live->sent_cpu != sched_getcpu();

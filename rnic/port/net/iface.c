@@ -16,8 +16,8 @@ _Static_assert(RNIC_IFNAME_MAX == IFNAMSIZ, "the kernel's limit");
  * longest are AtomicETH with XRCETH, or RETH with ImmDt and XRCETH. */
 #define HEADERS_MAX 96u
 
-/* number of attempts to list the addresses while they change; on a busy host 50 attempts were too
- * few once in a thousand lists */
+/* number of attempts to list the addresses, because an attempt fails if an address changes
+ * meanwhile; on a busy host 50 attempts were too few once in a thousand lists */
 #define TRIES 500u
 
 struct list {
@@ -172,8 +172,8 @@ static int dump_addrs(struct list *list, uint8_t family)
     return error == -EOPNOTSUPP || error == -EAFNOSUPPORT ? 0 : error;
 }
 
-/* Lists the links and their addresses once. Returns 0 or a negative errno. After a failure there is
- * nothing to free. */
+/* Asks the kernel once for all links and their addresses. Returns 0 or a negative errno. After a
+ * failure there is nothing to free. */
 static int ask_all(struct list *list)
 {
     struct ifinfomsg info = {.ifi_family = AF_UNSPEC};

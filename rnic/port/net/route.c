@@ -258,7 +258,8 @@ bool rnic_neigh_lookup(unsigned oif, const uint8_t hop[16], uint8_t mac[6])
     /* optional filter: a kernel that supports it returns only the entries of this interface */
     rnic_nl_put(&request, NDA_IFINDEX, &index, sizeof(index));
     error = rnic_nl_ask(&request, on_neigh, &answer);
-    /* If the list changed during the request (-EAGAIN), an entry found in it is still valid. */
+    /* -EAGAIN: the kernel's list changed during the request, but an entry that was found in it is
+     * still valid. */
     if ((error && error != -EAGAIN) || !answer.found)
         return false;
     memcpy(mac, answer.mac, 6);

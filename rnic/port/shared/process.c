@@ -304,7 +304,8 @@ static bool ask_next(FILE *names, struct asked *asked)
     return false;
 }
 
-/* Appends to the list the processes to which requests were sent. Returns 0 or a negative errno. */
+/* Appends the processes to which requests were sent to the list *out. Returns 0 or a negative
+ * errno. */
 static int append_asked(struct rnic_process **out, size_t *cnt, struct asked *asked, unsigned more)
 {
     struct rnic_process *grown = realloc(*out, (*cnt + more) * sizeof(**out));

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include "port/net/netlink.h"
 
-#define USERS_MAX 16u /* maximum number of users whose names are counted */
+#define USERS_MAX 16u /* maximum number of users for whom the claimed names are counted */
 
 int rnic_registry_address(struct sockaddr_un *addr, const char *iface, const char *name)
 {

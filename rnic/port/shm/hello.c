@@ -67,8 +67,9 @@ int shm_hello_listen(const char *iface, uint32_t block, bool first)
     return fd;
 }
 
-/* Tags a connected socket as the device's (port/sys/fd_tag.h). Closes the socket if the process at
- * the other end belongs to another user. Returns `fd` or a negative errno. */
+/* Checks that the process at the other end of a connected socket belongs to this user, and tags the
+ * socket as opened by the device (port/sys/fd_tag.h). Closes the socket on failure. Returns `fd` or
+ * a negative errno. */
 static int check_peer(int fd)
 {
     if (rnic_fd_tag(fd) < 0)

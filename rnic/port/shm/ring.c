@@ -42,7 +42,8 @@ void shm_writer_init(struct shm_writer *writer, const struct shm_memory *memory)
     *writer = (struct shm_writer){.memory = *memory};
 }
 
-/* Reads the reader's position. Returns 0, or -EPROTO if the value is impossible. */
+/* Reads the position that the reader stored in the shared memory. Returns 0, or -EPROTO if the
+ * value is impossible. */
 static int read_head(struct shm_writer *writer)
 {
     uint64_t head = atomic_load_explicit(&writer->memory.control->head, memory_order_acquire);

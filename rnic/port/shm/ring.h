@@ -89,7 +89,7 @@ int shm_read(struct shm_reader *reader, uint8_t *buf, unsigned *flags);
 /* Returns whether the ring has an unread record. */
 bool shm_reader_ready(const struct shm_reader *reader);
 
-/* Makes the room of the frames read available to the writer, if it is at least 1/8 of the ring.
+/* Lets the writer reuse the room of the frames that were read, if it is at least 1/8 of the ring.
  * Returns whether the writer waits for room and must be woken. To be called after a batch of
  * shm_read(). */
 bool shm_reader_rings(struct shm_reader *reader);

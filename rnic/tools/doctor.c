@@ -195,7 +195,7 @@ static void print_memlock(void)
     print_row("ok", "locked memory", text);
 }
 
-/* Returns the reason why this process may not open raw sockets. */
+/* Returns a text: the reason why this process may not open raw sockets. */
 static const char *no_raw_sockets(void)
 {
     char line[64] = "";

@@ -133,7 +133,7 @@ static int print_usage(void)
 
 /* ---- reading the command line ---------------------------------------------------------------- */
 
-/* Words of the command line, and the functions that print their output. */
+/* Words of the command line that select an output, and the functions that print the outputs. */
 static const struct {
     const char *word;
     int (*print)(void);

@@ -26,8 +26,8 @@ static int create_folder(const char *path, struct run_folder *folder, struct err
     if (snprintf(name, sizeof(name), "%s.XXXXXX", path) < (int)sizeof(name) &&
         run_folder_create(folder, name, error) == 0)
         return 0;
-    /* The name must not begin like that of a scratch folder, because the next rnic-run deletes the
-     * scratch folders of a killed rnic-run. */
+    /* The name must differ from the names of scratch folders, because the next rnic-run deletes the
+     * scratch folders that a killed rnic-run left. */
     snprintf(name, sizeof(name), "%s/rnic-record-XXXXXX", scratch_folder());
     return run_folder_create(folder, name, error);
 }

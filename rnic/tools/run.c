@@ -402,8 +402,8 @@ static bool make_times(struct run_folder *folder, char *path)
     return true;
 }
 
-/* Creates a folder with counters for the frames that --impair drops. Returns whether that worked.
- */
+/* Creates a folder with the file in which the frames that --impair drops are counted. Returns
+ * whether that worked. */
 static bool make_drops(struct run_folder *folder, char *path)
 {
     if (!make_scratch(folder))

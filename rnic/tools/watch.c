@@ -95,8 +95,8 @@ static void start_validator(struct watch *watch)
         watch->to = ends[1];
 }
 
-/* Stores in the tally how many recorded bytes were passed to the validator. A program that waits
- * because of the backlog reads this number and continues. */
+/* Stores the number of recorded bytes that were passed to the validator in the tally. A program
+ * that waits because of the backlog reads this number and continues. */
 static void note_progress(struct watch *watch)
 {
     atomic_store(&watch->folder->tally.tally->consumed,
@@ -141,7 +141,7 @@ static void end_copy(struct watch *watch, const char *comment)
     watch->copy_failed |= fflush(watch->copy) != 0;
 }
 
-/* Passes one block of the merged recording to the validator. */
+/* Writes one block of the merged recording to the pipe to the validator. */
 static void give(void *user, const uint8_t *block, size_t len)
 {
     struct watch *watch = user;

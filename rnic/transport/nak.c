@@ -5,7 +5,7 @@
 #include "transport/resp_steps.h"
 #include "wire/codes.h"
 
-/* Sends a sequence NAK (class B): a request is missing (R067). */
+/* Queues a sequence NAK (class B), because a request is missing (R067). */
 enum rnic_resp_step rnic_resp_nak_psn_seq(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     (void)pkt;

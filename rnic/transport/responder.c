@@ -35,8 +35,8 @@ bool rnic_responder_init(struct rnic_responder *resp, const struct rnic_transpor
     return rnic_rq_init(&resp->rq, shared ? 0 : max_recv_wr, max_recv_sge);
 }
 
-/* Returns the WQE of an aborted message to its queue without a completion (R190), so that the
- * queue, which may be an SRQ, keeps its size. */
+/* If a message uses a receive WQE, returns the WQE to its queue without a completion (R190).
+ * Without this, the queue, which may be an SRQ, would lose a WQE. */
 static void return_open_wqe(struct rnic_responder *resp)
 {
     if (resp->msg.wqe)
@@ -283,8 +283,8 @@ enum rnic_resp_step rnic_resp_check_resource(struct rnic_responder *resp,
     return RNIC_RESP_CHECK_LENGTH;
 }
 
-/* Checks the lengths of the packet and of the message (9.7.4.1.5, 9.7.4.1.6; R079-R082), and the
- * alignment of an atomic (R120). */
+/* Checks the payload length of the packet, the length of the message so far (9.7.4.1.5, 9.7.4.1.6;
+ * R079-R082), and the alignment of an atomic (R120). */
 enum rnic_resp_step rnic_resp_check_length(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     switch (pkt->op->kind) {

@@ -68,9 +68,10 @@ struct rnic_send_wr {
     uint64_t wr_id;
     enum rnic_wr_opcode opcode;
     unsigned flags; /* bit set of enum rnic_send_flags */
-    /* Data to send, or buffer for data that is read. An atomic has one SGE of 8 bytes (R124), an
-     * ATOMIC_WRITE 8 bytes (A19); LOCAL_INV, BIND_MW and FLUSH have none. The list is copied. With
-     * INLINE each addr is a pointer of the caller (uintptr_t), and lkey is ignored. */
+    /* SGEs of the data to send, or of the buffer for data that is read. An atomic has one SGE of 8
+     * bytes (R124), an ATOMIC_WRITE 8 bytes (A19); LOCAL_INV, BIND_MW and FLUSH have none. The list
+     * is copied. With INLINE each addr is a pointer of the caller (uintptr_t), and lkey is ignored.
+     */
     const struct rnic_sge *sge;
     uint32_t sge_cnt;
     uint32_t imm;            /* immediate data of WRITE_IMM and SEND_IMM */

@@ -176,9 +176,8 @@ int uc_get_event(struct uc_file *file, struct rdma_ucm_event_resp *resp)
     return 0;
 }
 
-/* Another thread may have learned of an event of an id from poll(2), but not read it yet. Returns
- * the time until which such a thread is expected to read the event; 0 if the id has no unread
- * events. */
+/* Returns the time until which another thread is expected to read an event of the id: it learned of
+ * the event from poll(2), but has not read it yet. Returns 0 if the id has no unread events. */
 static rnic_time events_fresh_until(const struct uc_file *file, uint32_t handle)
 {
     rnic_time until = 0;

@@ -45,8 +45,8 @@ static struct linker_variable {
     bool first;         /* true: `own` precedes the values of the program; false: it follows them */
 } linker_variables[] = {{.name = "LD_PRELOAD="}, {.name = "LD_LIBRARY_PATH=", .first = true}};
 
-/* Stores the file name and the folder of this library, as rnic-run sets them. LD_PRELOAD cannot
- * contain a path with a space, so it then has only the name of the file. */
+/* Stores the file name and the folder of this library in the form that rnic-run uses. LD_PRELOAD
+ * cannot contain a path with a space, so it then has only the name of the file. */
 static void note_own_path(void)
 {
     struct linker_variable *preload = &linker_variables[0], *folder = &linker_variables[1];

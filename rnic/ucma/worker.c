@@ -101,7 +101,7 @@ static struct uc_id *first_due_id(void)
     return id;
 }
 
-/* Builds the DREQ that the process of the peer would have sent if it had not been killed. */
+/* Builds the DREQ that the peer's process can no longer send, because it was killed. */
 static void build_peer_dreq(const struct uc_id *id, uint8_t mad[ROCE_MAD_SIZE])
 {
     struct roce_cm_msg msg;

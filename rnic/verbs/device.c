@@ -187,8 +187,8 @@ const char *ibv_get_sysfs_path(void)
     return SYSFS;
 }
 
-/* Finds the GID with index `idx`. If the device is open, reads its GID table, in which a GID keeps
- * its index when other addresses change. */
+/* Finds the GID with index `idx`. If the device is open, reads the GID table of the software RNIC:
+ * in this table, a GID keeps its index when other addresses change. */
 static bool gid_of_index(struct vdevice *device, const struct rnic_iface *iface, unsigned idx,
                          struct rnic_gid *gid)
 {

@@ -18,8 +18,8 @@
 struct evq_entry {
     void *object;       /* object that the event belongs to; evq_purge() removes its events */
     int type;           /* enum ibv_event_type; 0 for a completion event */
-    unsigned *reported; /* number of the object's events that were delivered to the program,
-                         * protected by the lock of the queue; or NULL */
+    unsigned *reported; /* number of the object's events that the program has received, protected by
+                         * the lock of the queue; or NULL */
 };
 
 struct evq {

@@ -11,8 +11,8 @@
 
 /* ---- protection domains ---------------------------------------------------------------------- */
 
-/* Creates the device's PD for a PD of the program. Returns 0 or an errno. Called with the device's
- * lock. */
+/* Creates the struct rnic_pd that belongs to a PD of the program. Returns 0 or an errno. Called
+ * with the device's lock. */
 static int create_rnic_pd(struct vpd *pd, struct vhca *hca, struct rnic *rnic)
 {
     struct rnic_pd *is;

@@ -243,7 +243,7 @@ static int gid_entry(struct ibv_context *context, uint32_t port, uint32_t idx,
     struct rnic_gid gid;
     if (port != 1 || idx >= RNIC_GID_MAX)
         return EINVAL;
-    /* Reads the GID table of the device, in which an address keeps its index when other addresses
+    /* Reads the GID table of the software RNIC, in which a GID keeps its index when other addresses
      * are removed. */
     bool there = rnic_gid_get(vctx_lock(context), idx, &gid);
     vctx_unlock(context);

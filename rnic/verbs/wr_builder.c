@@ -71,7 +71,8 @@ static struct built_request *last_request(struct wr_builder *builder)
                : NULL;
 }
 
-/* Adds a request to the batch; `wr` has the members that no ibv_wr_set_*() function sets. */
+/* Adds a request to the batch. `wr` has the values of those members that no ibv_wr_set_*() function
+ * sets. */
 static void add_request(struct ibv_qp_ex *ex, const struct rnic_send_wr *wr)
 {
     struct vqp *qp = vqp_of_ex(ex);

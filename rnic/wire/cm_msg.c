@@ -34,8 +34,8 @@ static const struct roce_hdr_info infos[ROCE_CM_CNT] = {
 };
 /* clang-format on */
 
-/* Calls X for each message; used for the cases of the switches below. The RDMA-IP header is not a
- * message. */
+/* Calls the macro X for each message; used for the cases of the switches below. The RDMA-IP header
+ * is not a message. */
 #define MESSAGES(X)                                                                                \
     X(REQ, req)                                                                                    \
     X(MRA, mra)                                                                                    \

@@ -125,8 +125,8 @@ FOLDS static uint32_t fold_copy(uint32_t crc, uint8_t *to, const uint8_t *from, 
     return fold_all(x, from + LANES * VECTOR, to + LANES * VECTOR, cnt - LANES);
 }
 
-/* Returns the CRC of `cnt` vectors, of which there are fewer than LANES. The first two are in `x`,
- * the others at `from`. */
+/* Returns the CRC of `cnt` vectors; `cnt` is below LANES. The first two vectors are in `x`, the
+ * others at `from`. */
 FOLDS static inline uint32_t fold_few(const __m512i x[2], const uint8_t *from, size_t cnt)
 {
     __m512i sum = x[0];

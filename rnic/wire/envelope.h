@@ -13,7 +13,7 @@
 #define ROCE_SLL2_LEN       20 /* SLL2: the protocol is the first field */
 #define ROCE_SLL2_PROTO_OFF 0
 
-/* State while a frame is parsed, one header after another. */
+/* State of the parser, which parses a frame one header after another. */
 struct roce_walk {
     struct roce_pkt *pkt;
     size_t off; /* offset of the next byte to read, <= end */

@@ -138,7 +138,8 @@ static int parse_transport(struct roce_walk *walk)
 
     walk->end = pkt->icrc_off; /* the headers after the BTH must end before the ICRC */
     parse_exts(walk, bth_off);
-    /* The start of the payload is known even if one of the headers is not captured. */
+    /* The start of the payload follows from the opcode, even if one of the headers is not captured.
+     */
     if (!roce_pkt_defect(pkt, ROCE_DEFECT_HDR_SHORT) && bth_off + pkt->op->len <= walk->end) {
         walk->off = bth_off + pkt->op->len;
         parse_payload(walk);

@@ -19,7 +19,7 @@
 #define STEPS_MAX   16 /* maximum number of headers around one inner frame */
 #define IP6_EXT_MAX 8
 
-/* State while the headers around one inner frame are parsed. */
+/* State of the parser of the headers around one inner frame. */
 struct tunnel_walk {
     const uint8_t *frame;
     size_t off, cap; /* offset of the next byte; number of captured bytes */
@@ -392,7 +392,7 @@ static void at_type(struct tunnel_walk *walk, uint16_t type)
     }
 }
 
-/* Parses from the start of a frame to the first frame inside it. */
+/* Parses the headers from the start of a frame up to the first frame inside it. */
 static void walk_frame(struct tunnel_walk *walk, enum roce_link link)
 {
     const uint8_t *p;

@@ -12,9 +12,8 @@
 #include "base/clock.h"
 
 #define RNIC_LOOK_NS UINT64_C(2000000000) /* longest wait on the descriptors, ns */
-#define RNIC_BLIND_NS                                                                              \
-    UINT64_C(100000000) /* longest time between two checks if the descriptors are                  \
-                         * closed, ns */
+/* longest time between two checks if the descriptors are closed, ns */
+#define RNIC_BLIND_NS UINT64_C(100000000)
 
 static inline struct timespec rnic_look_for(uint64_t left_ns)
 {

@@ -27,7 +27,7 @@ static void *map_pages(size_t len)
     if (skip)
         munmap(p, skip);
     munmap(p + skip + len, RNIC_HUGE_PAGE - skip);
-    (void)madvise(p + skip, len, MADV_HUGEPAGE); /* optional: a failure only costs speed */
+    (void)madvise(p + skip, len, MADV_HUGEPAGE); /* a failure of madvise() only costs speed */
     return p + skip;
 }
 

@@ -268,7 +268,7 @@ void rnic_qp_query(const struct rnic_qp *qp, struct rnic_qp_attr *attr, struct r
 /* Internal state of a QP, for tests and reports. */
 struct rnic_qp_view {
     enum rnic_qp_state state;
-    uint32_t epsn;    /* next PSN expected */
+    uint32_t epsn;    /* PSN of the next request that the QP expects */
     uint32_t msn;     /* number of messages completed (MSN) */
     uint32_t recv_wr; /* number of receive WQEs posted and unused */
     uint32_t sq_psn;  /* PSN of the next new request */
@@ -372,7 +372,7 @@ bool rnic_mcast_of(const struct rnic_qp *qp, uint8_t gid[16]);
 
 /* Kind of a flow, with the numbers of enum ibv_flow_attr_type. */
 enum rnic_steer_kind {
-    RNIC_STEER_NORMAL = 0,      /* frames that match all its specs */
+    RNIC_STEER_NORMAL = 0,      /* frames that match all conditions (specs) of the flow */
     RNIC_STEER_ALL_DEFAULT = 1, /* frames that no other flow chooses, except RoCEv2 packets */
     /* Multicast frames that no NORMAL flow chooses; such a frame is not passed to ALL_DEFAULT
      * flows. */
@@ -398,7 +398,7 @@ struct rnic_steer_spec {
     uint8_t mask[40];
 };
 
-#define RNIC_STEER_SPECS 8u /* maximum number of specs of a flow */
+#define RNIC_STEER_SPECS 8u /* maximum number of conditions (specs) of a flow */
 
 struct rnic_steer_attr {
     enum rnic_steer_kind kind;

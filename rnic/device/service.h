@@ -12,7 +12,7 @@ struct rnic_service {
     bool sqe;       /* an error of the send queue does not stop the receive queue (R192) */
     bool sends;     /* the QP has a send queue */
     bool receives;  /* the QP accepts requests */
-    bool receive_queue; /* the QP has a receive queue or a basic SRQ */
+    bool receive_queue; /* the QP has a receive queue, or an SRQ that is not an XRC SRQ */
 };
 
 /* Returns the properties of a QP type, or NULL if the device does not support the type. */

@@ -189,7 +189,7 @@ static bool claimed_elsewhere(struct uc_port *on, unsigned space, uint16_t port,
     uc_service_name(name, space, port, gid);
     if (!uc_port_service_held(on, name) || claimed_here(on, space, port, gid))
         return false;
-    uc_port_is_claimed(on, name); /* reports a process that cannot answer */
+    uc_port_is_claimed(on, name); /* warns if the process that has claimed the name cannot answer */
     return true;
 }
 
@@ -228,7 +228,8 @@ static int claim_port_on(struct uc_id *id, struct uc_port *on, uint16_t port)
         int error = claim->handle;
         free(claim);
         if (error == -EADDRINUSE)
-            uc_port_is_claimed(on, name); /* reports a process that cannot answer */
+            uc_port_is_claimed(
+                on, name); /* warns if the process that has claimed the name cannot answer */
         return error == -EADDRINUSE && claimed_here(on, id->space, port, gid) ? 0 : error;
     }
     claim->port = on;
@@ -476,6 +477,6 @@ void uc_resolve(struct uc_id *id)
         id->state = UC_ROUTE;
         post_id_event(id, UCMA_ROUTE_RESOLVED, 0);
     }
-    if ((id = find_id(handle)) != NULL) /* another thread may have deleted it meanwhile */
+    if ((id = find_id(handle)) != NULL) /* another thread may have deleted the id meanwhile */
         id->job = UC_NO_JOB;
 }

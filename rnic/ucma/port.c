@@ -47,11 +47,11 @@ struct uc_port {
     /* cache of address handles, which only the worker thread uses */
     struct {
         struct rnic_cm_addr addr;
-        struct ibv_ah *ah; /* NULL: the destination is silent */
+        struct ibv_ah *ah; /* address handle; NULL: the destination is silent (SILENT_NS) */
         rnic_time made;
     } ah[AHS];
     unsigned ah_next;
-    char reported[REPORTS][UC_SERVICE_NAME]; /* names of processes that cannot answer */
+    char reported[REPORTS][UC_SERVICE_NAME]; /* registry names about which the user was warned */
     unsigned reported_cnt;
     uint8_t buf[RECVS][RECV_LEN];
 };

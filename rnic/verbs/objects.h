@@ -201,7 +201,7 @@ int verbs_errno(int error);
 struct vpd {
     struct ibv_pd ibv; /* must be first */
     struct rnic_pd *rnic;
-    struct vhca *hca;   /* live device of the PD */
+    struct vhca *hca;   /* software RNIC to which the PD belongs */
     struct vpd *parent; /* PD that a parent domain refers to; NULL: not a parent domain */
     unsigned refs;      /* number of parent domains that use this PD or, for a parent domain, of
                          * QPs, SRQs and CQs that use it; under the device's lock */
@@ -210,7 +210,7 @@ struct vpd {
 struct vmr {
     struct ibv_mr ibv; /* must be first */
     struct rnic_mr *rnic;
-    struct vhca *hca;         /* live device of the region */
+    struct vhca *hca;         /* software RNIC to which the region belongs */
     const struct rnic_pd *pd; /* PD of the region */
     uint64_t iova;
     unsigned access;           /* enum ibv_access_flags */

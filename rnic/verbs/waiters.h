@@ -22,7 +22,7 @@
 #include <stddef.h>
 
 struct waiters {
-    pthread_mutex_t *lock; /* exists until the process ends */
+    pthread_mutex_t *lock; /* lock of the list, which exists until the process ends */
     struct waiter *first;  /* list of threads not woken yet; protected by `lock` */
 };
 

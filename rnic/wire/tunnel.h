@@ -18,7 +18,7 @@ enum roce_tunnel {
 
 struct roce_tunnel_info {
     const char *name; /* name of the tunnel, for example "VXLAN" */
-    bool open;        /* the inner packet can be read */
+    bool open;        /* packets in this kind of tunnel can be parsed */
 };
 
 /* Returns the properties of a tunnel, or NULL for ROCE_TUNNEL_NONE and any undefined number. */

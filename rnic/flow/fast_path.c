@@ -224,9 +224,9 @@ static bool fast_request(struct roce_ctx *ctx)
 
 /* ---- in-order acknowledgements --------------------------------------------------------------- */
 
-/* Returns the window entry of `psn`, or NULL. First computes the index from the distance of `psn`
- * to the oldest outstanding PSN. This is right if each entry between has one PSN; otherwise the
- * function searches the window. */
+/* Returns the window entry of `psn`, or NULL. First computes its index from the distance of `psn`
+ * to the oldest outstanding PSN. The index is right if each entry between these two PSNs has one
+ * PSN; otherwise the function searches the window. */
 static struct roce_sent_packet *find_sent_packet(struct roce_window *w, uint32_t psn)
 {
     struct roce_sent_packet *e;

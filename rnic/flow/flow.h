@@ -190,7 +190,7 @@ enum roce_analysis {
     ROCE_AN_CREDITS_EXHAUSTED =
         1u << 15,                  /* request that uses the last credit, or exceeds the credits */
     ROCE_AN_KEEP_ALIVE = 1u << 16, /* empty WRITE or SEND after 1 s without requests */
-    ROCE_AN_QP_REUSED = 1u << 17,  /* first packet of a new use of this QP pair */
+    ROCE_AN_QP_REUSED = 1u << 17,  /* first packet of a new connection on this QP pair */
     ROCE_AN_CE = 1u << 18,         /* CE mark of the IP header: congestion experienced */
     ROCE_AN_CNP = 1u << 19,
     ROCE_AN_MSG_START = 1u << 20,

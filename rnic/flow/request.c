@@ -236,7 +236,7 @@ static void fill_hole(struct roce_ctx *ctx, uint32_t at, const struct roce_sent_
     }
     if (w->cnt && roce_window_tail(w)->run_id != req->run_id)
         req->run_id =
-            (uint16_t)(req->run_id + 1); /* the entries after this PSN gap are a new run */
+            (uint16_t)(req->run_id + 1); /* the entries after this PSN gap have another run_id */
     roce_sent_result(ctx, e);
 }
 

@@ -29,7 +29,7 @@ struct roce_frame_hosts {
     bool gsi;       /* the destination QP is that of CM messages */
 };
 
-#define ROCE_CACHED_GROUPS 256u /* a power of two */
+#define ROCE_CACHED_GROUPS 256u /* number of pairs of hosts in the cache, a power of two */
 
 /* Groups of the latest pairs of IPv4 hosts. At first all zero. */
 struct roce_group_cache {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* JSON of rnic-info. */
+/* JSON output of rnic-info: devices, processes and limits. */
 #include "info.h"
 
 #include <inttypes.h>

@@ -55,7 +55,7 @@ struct watch {
     FILE *copy;
     bool copy_failed;
     char comment[COMMENT_LEN]; /* comment of the copy, padded with spaces; "": none */
-    bool begun;                /* the copy has its section header */
+    bool begun;                /* the section header of the copy was written */
     int to;                    /* pipe to the validator; -1: the validator is not running */
     pid_t validator;
     pthread_t thread;

@@ -85,7 +85,8 @@ struct roce_deferred_findings;
 struct roce_reuse_candidate {
     uint32_t frame; /* frame of the event */
     uint64_t time;
-    uint32_t first;           /* PSN at which the new use would start */
+    uint32_t first;           /* PSN of the first request of the new connection, if the QP was
+                               * reused */
     uint32_t next;            /* highest PSN of the requests since the event, plus 1 */
     uint32_t msn_before;      /* latest MSN of the peer before the event */
     uint32_t msn;             /* MSN_RESTART: the MSN near 0; UNSOLICITED: MSN of the unsolicited
@@ -344,7 +345,7 @@ struct roce_cold_counters {
     bool response_twice;    /* an ACK was captured twice, although its request was captured only
                              * once */
     uint64_t naks_for_late; /* see naks_for_late of struct roce_endpoint_summary */
-    uint32_t naks_after_rnr, naks_unseen; /* see the same names there */
+    uint32_t naks_after_rnr, naks_unseen; /* see struct roce_endpoint_summary */
     uint32_t late_psn[ROCE_LATE_PSNS]; /* PSNs of the latest out-of-order packets, each plus 1; 0:
                                         * unused element */
     uint64_t hole_moves; /* window entries moved so far to insert packets that fill PSN gaps */
@@ -564,7 +565,8 @@ struct roce_flow {
     struct roce_hash_secret secret;
     struct roce_common *common, own; /* `common` points to `own`; in each part of
                                       * roce_flow_split(), to `own` of part 0 */
-    void (*gate)(void *user);        /* see roce_gate(); NULL for a single flow */
+    void (*gate)(void *user);        /* called by roce_gate(); NULL if one struct roce_flow judges
+                                      * the whole capture */
     bool gated;                      /* roce_gate() has returned for the current packet */
     struct roce_mem own_mem;         /* memory of `own`, while several flows share `own` */
     struct roce_mem mem;

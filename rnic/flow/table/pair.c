@@ -227,8 +227,9 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
 {
     struct roce_endpoint *side = ctx->sender, *one, *fits[SCAN_MAX];
     struct candidates proven = {0}, fit = {0}, counted = {0}, same_port = {0};
-    /* Directions whose captured requests do not fit the response, but that have other evidence.
-     * `port`: the source port follows from the QPNs. `near`: the PSNs are near. */
+    /* Directions whose captured requests do not fit the response, but for which there is other
+     * evidence. `port`: the source port follows from the QPNs. `near`: the PSN of the response is
+     * near their PSNs. */
     struct candidates port = {0}, near = {0};
     unsigned scan = 0, mates = 0; /* number of directions with the source port of `side` */
     bool ports, alone, nak = roce_pkt_is_nak(ctx->pkt);

@@ -31,7 +31,8 @@ struct rnic_block {
     int fd;
     uint32_t free; /* number of QPNs that can be allocated: neither in use nor freed too recently
                     * (RNIC_QPNS_REST) */
-    uint64_t used[RNIC_BLOCK_QPNS / 64]; /* bit map: QPN is in use or resting */
+    uint64_t used[RNIC_BLOCK_QPNS / 64]; /* bit map of the QPNs that are in use or were freed too
+                                          * recently (RNIC_QPNS_REST) */
     uint64_t resting[RNIC_BLOCK_QPNS / 64];
     uint16_t rest[RNIC_QPNS_REST]; /* ring buffer of QPNs freed too recently to be allocated again;
                                     * the oldest is at rest_first */

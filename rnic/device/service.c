@@ -8,14 +8,7 @@ static const struct { enum rnic_qp_type type; struct rnic_service service; } ser
     { RNIC_QPT_UC,       { ROCE_SVC_UC,   true,      true,  true,  true,    true  } },
     { RNIC_QPT_UD,       { ROCE_SVC_UD,   false,     true,  true,  true,    true  } },
     { RNIC_QPT_GSI,      { ROCE_SVC_UD,   false,     true,  true,  true,    true  } },
-    { RNIC_QPT_RAW_PACKET, { ROCE_SVC_MANUF7, false,   true,  true,  false,   true  } }, /* sends
-                                                                                          * and
-                                                                                          * receives
-                                                                                          * no
-                                                                                          * packets
-                                                                                          * of an
-                                                                                          * IBTA
-                                                                                          * service */
+    { RNIC_QPT_RAW_PACKET, { ROCE_SVC_MANUF7, false,   true,  true,  false,   true  } }, /* sends no packets of IBTA services */
     { RNIC_QPT_XRC_SEND, { ROCE_SVC_XRC,  true,      false, true,  false,   false } },
     { RNIC_QPT_XRC_RECV, { ROCE_SVC_XRC,  true,      false, false, true,    false } },
 };

@@ -342,11 +342,11 @@ static void print_skips(FILE *out, const struct replay *r)
         strbuf_addf(&t, " → ");
         strbuf_add_addr(&t, flow->dst);
         strbuf_addf(&t, " QP 0x%06x", flow->dest_qp);
-        fprintf(out, "skipped: %s: %zu packet%s from frame %u: %s\n", buf, skip->packets,
+        fprintf(out, "not replayed: %s: %zu packet%s from frame %u: %s\n", buf, skip->packets,
                 skip->packets == 1 ? "" : "s", skip->frame, skip->reason);
     }
     if (r->connections.skip_cnt > SKIPS_MAX)
-        fprintf(out, "skipped: %zu more flows\n", r->connections.skip_cnt - SKIPS_MAX);
+        fprintf(out, "not replayed: %zu more flows\n", r->connections.skip_cnt - SKIPS_MAX);
 }
 
 /* Prints one line about frames whose wrong ICRC is a known deviation of the sender. Returns the

@@ -6,6 +6,11 @@
 /* Maximum number of places by which sent_order_restore() moves a packet towards the start. */
 #define MOVE_MAX 1024u
 
+/* Limit of the steps of sent_order_restore(): STEPS_EACH for each packet, and STEPS_MIN more.
+ * Beyond the limit, packets stay in capture order. */
+#define STEPS_EACH 16u
+#define STEPS_MIN  65536u
+
 /* Returns whether the packet was sent before *latest, the packet of this direction that was sent
  * last so far, or NULL if there is none. Otherwise sets *latest to the packet. Ignores damaged
  * packets, because the damage may be in their IPv4 identification. */
@@ -36,6 +41,7 @@ bool sent_order_differs(const struct trace *trace, const struct recorded_directi
 void sent_order_restore(struct inferred_setup *s, bool responses)
 {
     const struct trace_packet *latest = NULL;
+    uint64_t steps = STEPS_MIN + STEPS_EACH * (uint64_t)s->event_cnt;
 
     for (uint32_t i = 0; i < s->event_cnt; i++) {
         struct pkt_event moved = s->event[i];
@@ -43,10 +49,14 @@ void sent_order_restore(struct inferred_setup *s, bool responses)
 
         if (moved.response != responses || !overtaken(s->trace, event_packet(s, i), &latest))
             continue;
-        for (uint32_t k = i; k-- > 0 && i - k <= MOVE_MAX;)
-            if (s->event[k].response == responses && !event_packet(s, k)->dropped &&
-                trace_sent_before(s->trace, event_packet(s, i), event_packet(s, k)))
+        for (uint32_t k = i; k-- > 0 && i - k <= MOVE_MAX && steps > 0; steps--) {
+            if (s->event[k].response != responses || event_packet(s, k)->dropped)
+                continue;
+            if (trace_sent_before(s->trace, event_packet(s, i), event_packet(s, k)))
                 to = k;
+            else if (event_packet(s, k)->flow == event_packet(s, i)->flow)
+                break; /* the packets before it are in order already */
+        }
         moved.sent_at = s->event[to].sent_at;
         memmove(&s->event[to + 1], &s->event[to], (i - to) * sizeof(moved));
         s->event[to] = moved;

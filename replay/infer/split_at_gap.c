@@ -55,6 +55,8 @@ int split_at_gap(const struct inferred_setup *s, struct recorded_direction *head
     rest->after_gap = true;
     rest->gap_psn = roce_psn_add(s->psn, (int32_t)s->gap).v;
     rest->gap_after_frame = from ? event_packet(s, from - 1)->frame : 0;
+    if (from == 0 && s->recorded->after_gap)
+        return 0; /* *rest would be the direction itself, with the same gap again */
     for (uint32_t i = 0; i < s->event_cnt; i++) {
         const struct pkt_event *event = &s->event[i];
         bool after = i >= from;

@@ -90,8 +90,9 @@ static void drop_direction(struct session *session)
 }
 
 /* Replaces the last direction, whose requests have a gap, by the stretches before and after the
- * gap. Returns 0, or -1 if out of memory. */
-static int split_direction(struct session *session, const struct recorded_direction *recorded)
+ * gap. *split receives whether it could be divided. Returns 0, or -1 if out of memory. */
+static int split_direction(struct session *session, const struct recorded_direction *recorded,
+                           bool *split)
 {
     struct recorded_direction *head = calloc(1, sizeof(*head));
     struct recorded_direction *rest = calloc(1, sizeof(*rest));
@@ -99,7 +100,8 @@ static int split_direction(struct session *session, const struct recorded_direct
 
     if (head && rest)
         rc = split_at_gap(&session->dir[session->dir_cnt - 1].setup, head, rest);
-    if (rc == 0 && (head->cnt > 0 || rest->cnt > 0)) {
+    *split = rc == 0 && (head->cnt > 0 || rest->cnt > 0);
+    if (*split) {
         drop_direction(session);
         if (head->cnt > 0) {
             rc = add_direction(session, recorded, head);
@@ -122,13 +124,14 @@ static int split_direction(struct session *session, const struct recorded_direct
 int split_runs_add(struct session *session, const struct recorded_direction *recorded)
 {
     int rc = add_direction(session, recorded, NULL);
+    bool split = true;
 
-    for (unsigned i = 0; rc == 0 && i < STRETCHES_MAX; i++) {
+    for (unsigned i = 0; rc == 0 && split && i < STRETCHES_MAX; i++) {
         const struct inferred_setup *s = &session->dir[session->dir_cnt - 1].setup;
 
         if (s->gap == GAP_NONE || session->dir_cnt > DIRECTIONS_MAX)
             break;
-        rc = split_direction(session, recorded);
+        rc = split_direction(session, recorded, &split);
     }
     return rc;
 }

@@ -97,5 +97,39 @@ static void a_late_copy_by_the_network_is_no_retransmission(void)
     talk_free(&t);
 }
 
+static void add_write(struct talk *t, uint32_t psn)
+{
+    struct roce_pkt pkt;
+
+    talk_packet(t, &pkt, ROCE_OP_RC_WRITE_ONLY, psn, true);
+    pkt.ip4.id = (uint16_t)psn;
+    pkt.bth.ackreq = true;
+    pkt.reth = (struct roce_reth){.va = 0x1000, .rkey = 7};
+    talk_add(t, &pkt);
+}
+
+/* The capture lacks the requests that the NAKs name. The WRITE with PSN 171 was sent first, so that
+ * the rest behind the gap begins with it, and a second split would not divide the rest. */
+static void rest_behind_a_gap_that_cannot_be_divided_is_added_once(void)
+{
+    static const uint16_t before[] = {85, 713, 100, 101}, after[] = {163, 170, 171, 172, 173};
+    struct replay r;
+    struct talk t;
+
+    talk_init(&t);
+    add_ack(&t, 72, 72, SEQ_NAK, 72);
+    add_write(&t, 269);
+    for (unsigned i = 0; i < sizeof(before) / sizeof(before[0]); i++)
+        add_ack(&t, before[i], before[i], SEQ_NAK, before[i]);
+    add_write(&t, 171);
+    for (unsigned i = 0; i < sizeof(after) / sizeof(after[0]); i++)
+        add_ack(&t, after[i], after[i], SEQ_NAK, after[i]);
+    talk_replay(&t, &r, NULL);
+    EXPECT_EQ(r.session.dir_cnt, 2);
+    replay_free(&r);
+    talk_free(&t);
+}
+
 SUITE("replay.sent_order", TEST(responses_are_compared_in_the_order_sent),
+      TEST(rest_behind_a_gap_that_cannot_be_divided_is_added_once),
       TEST(a_late_copy_by_the_network_is_no_retransmission))

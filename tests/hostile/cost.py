@@ -6,8 +6,11 @@ cost is that of each byte relative to ordinary ones (texts.py), and for frames t
 WRITEs (live.py).
 
 cost.py --bin FOLDER [--seed N] [--only REGEX] [--engines REGEX] [--limit RATIO] [--packets N] [--seconds S] [--most N]
+        [--keep FOLDER]
 
---engines prints only the rows of the commands whose names match.
+--engines prints only the rows of the commands whose names match. With --only, valgrind counts the instructions of the
+shapes that match 'ENGINE: SHAPE$', in which $ is a character; with --seconds, too, the search begins with these shapes.
+--keep copies each input above the limit to a folder, so that it can become a shape.
 
 The search of each command (search.py) begins with all shapes (shapes.py). For S seconds it then changes the worst
 inputs so far, and keeps each change that costs more CPU time or more memory (the largest resident memory). Then
@@ -26,6 +29,7 @@ import json
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -256,6 +260,8 @@ def judge(worst, args, folder):
             break
         cnt = engine.store(path, worth)
         sure = engine.ratio(path, cnt, engine.sure())
+        if sure > args.limit and args.keep:
+            shutil.copy(path, os.path.join(args.keep, f"{engine.name} {shown} {name}".replace(" ", "_")))
         good = put_row(engine.name, name, cnt, f"{ratio:8.1f}x {sure:12.1f}x", sure <= args.limit) and good
     memory, name, worth = worst.heavy[0]
     return put_row(engine.name, name, len(worth), f"{'':9} {'':13} {memory:6.1f}x", memory <= args.limit) and good
@@ -302,12 +308,13 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
     add_seed_option(parser)
-    parser.add_argument("--only", help="count the instructions of these shapes only, as 'ENGINE: SHAPE'")
+    parser.add_argument("--only", help="these shapes only, as 'ENGINE: SHAPE'")
     parser.add_argument("--engines", default="", help="only the commands whose names match")
     parser.add_argument("--limit", type=float, default=10)
     parser.add_argument("--packets", type=int, default=4000)
     parser.add_argument("--seconds", type=float, default=0, help="time of the search for each command")
     parser.add_argument("--most", type=int, default=8, help="inputs of each command whose instructions are counted")
+    parser.add_argument("--keep", help="folder for the inputs above the limit")
     args = parser.parse_args()
     rng = random.Random(args.seed)
     with tempfile.TemporaryDirectory(prefix="rocedrill-cost-") as folder, contextlib.ExitStack() as stack:
@@ -322,7 +329,7 @@ def main():
         print(f"{'command':14} {'input':34} {'packets':>8} {'CPU time':>9} {'instructions':>13} {'memory':>7}", flush=True)
         quick = quick_engines(args, folder)
         good = judge_shapes(quick, args, folder)
-        if args.only:
+        if args.only and not args.seconds:
             good = judge_shapes(engines, args, folder) and good
             return int(not good) if judged.rows else f"no shape matches {args.only!r} ('ENGINE: SHAPE$', the $ is a character)"
         turns = 0

@@ -2,6 +2,7 @@
 """Searches the inputs of one engine of cost.py that cost most. An input is a list of frames, or a text. The search begins
 with all shapes of the engine, changes and joins the worst inputs so far, and keeps each result that costs more."""
 import os
+import re
 import time
 
 import captures
@@ -56,7 +57,8 @@ def search(worst, args, rng, folder):
     for count in (engine.seconds, engine.memory):  # now, because it replaces the memory of the last run
         engine.learn(count, size)
     for name, worth in engine.inputs(size):
-        worst.run(name, path, worth)
+        if re.search(args.only or "", f"{engine.name}: {name}$"):
+            worst.run(name, path, worth)
     begin = time.monotonic()
     while time.monotonic() - begin < args.seconds:
         _, name, worth = rng.choice(worst.found + worst.heavy)

@@ -24,7 +24,6 @@ EARLY = 0.1  # part of the kills that may precede the RDMA connection
 ENDLESS = 1000  # size of a pair that cannot end before it is killed
 TURN = 128  # largest number of frames that a program sends before it writes them to its recording
 CUT = "truncated dump file"  # message of `rocedrill check` about an incomplete packet
-KILLS = 3  # number of kills in each turn
 FAKETIME = "$(dpkg -L libfaketime | grep MT.so)"  # preloaded library that changes the time of day for a program
 lab = current = None  # `current`: name of the fault
 outcomes = collections.defaultdict(collections.Counter)  # (fault, kind of pair): statuses of (server, client)
@@ -339,15 +338,13 @@ FAULTS = {
 }
 
 
-def afterwards(name, play, times):
+def afterwards(name, play):
     """Returns a case that also fails if something is left afterwards or, from time to time, if another pair fails."""
     def case(turn):
         global current
         current = name
-        units, problem = 0, None
-        while units < times and not problem:
-            problem = play(turn)[1] or lab.left()
-            units += 1
+        units, problem = play(turn)
+        problem = problem or lab.left()
         if not problem and turn % 5 == 0:
             pair = labs.Pair(lab, lab.rng.choice(labs.Pair.KINDS))
             try:
@@ -363,7 +360,7 @@ def afterwards(name, play, times):
 def cases(bin_dir, folder, seed):
     global lab
     lab = labs.Lab(bin_dir, os.path.join(folder, "faults"), random.Random(seed))
-    return {name: afterwards(name, play, KILLS if name.startswith("kill") else 1) for name, play in FAULTS.items()}
+    return {name: afterwards(name, play) for name, play in FAULTS.items()}
 
 
 def close():

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 
-from extcap import DEADLINE, Extcap, enter_namespace, records
+from extcap import DEADLINE, Extcap, enter_namespace, frames_in
 
 PORT, PINGS = "2222", 20
 SERVER = """Port {port}
@@ -95,7 +95,7 @@ def check_packets(test, rnic_run):
     test.expect("status of ibv_rc_pingpong", (ran.returncode, ran.stderr), (0, ""))
     time.sleep(1)  # ssh brings the last packets
     child.send_signal(signal.SIGTERM)
-    packets = records(data + pipe.read())
+    packets = list(frames_in(data + pipe.read()))
     child.wait(DEADLINE)
     check_end(test)
     opcodes = [p[BTH] for p in packets if p[12:14] + p[20:21] == b"\x86\xdd\x11" and p[56:58] == (4791).to_bytes(2, "big")]

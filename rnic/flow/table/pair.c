@@ -21,18 +21,24 @@
 
 /* Returns whether `cand` sends in the opposite direction: from the peer host of `side` to the host
  * of `side`. `cand` may be the peer of `side`. */
-static bool is_reverse(const struct roce_endpoint *side, const struct roce_endpoint *cand)
+static inline bool is_reverse(const struct roce_endpoint *side, const struct roce_endpoint *cand)
 {
     return cand != side && cand->conn->net == side->conn->net &&
            memcmp(cand->key.src, roce_peer(side)->key.src, 16) == 0 &&
            memcmp(roce_peer(cand)->key.src, side->key.src, 16) == 0;
 }
 
+/* Returns whether the source port of `side` is the one that Linux derives from the QPNs of both
+ * directions. */
+static bool port_follows(const struct roce_endpoint *side, const struct roce_endpoint *cand)
+{
+    return side->sport == roce_linux_sport(roce_peer(side)->qpn, roce_peer(cand)->qpn);
+}
+
 /* Returns whether both directions use the source port that Linux derives from their QPNs. */
 static bool ports_prove(const struct roce_endpoint *side, const struct roce_endpoint *cand)
 {
-    return side->sport == cand->sport && side->sport != 0 &&
-           side->sport == roce_linux_sport(roce_peer(side)->qpn, roce_peer(cand)->qpn);
+    return side->sport == cand->sport && side->sport != 0 && port_follows(side, cand);
 }
 
 /* Returns the evidence for pairing two directions whose source port follows from the QPNs. If
@@ -61,8 +67,8 @@ static bool read_length_fits(const struct roce_sent_packet *e, const struct roce
 
 /* Returns whether the response `pkt` can answer a request of `cand`, which may be its requester.
  * `e` is the request of `cand` with the PSN of `pkt`; NULL if there is none. */
-static bool can_answer(struct roce_endpoint *cand, const struct roce_pkt *pkt,
-                       const struct roce_sent_packet *e)
+static inline bool can_answer(struct roce_endpoint *cand, const struct roce_pkt *pkt,
+                              const struct roce_sent_packet *e)
 {
     const struct roce_opcode *op = pkt->op;
 
@@ -237,13 +243,14 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
     for (struct roce_endpoint *cand = roce_pair_candidates(ctx->flow, side);
          cand && scan < SCAN_MAX; cand = cand->pair_next, scan++) {
         const struct roce_sent_packet *sent;
+        bool mate = side->sport && cand->sport == side->sport;
 
-        if (!is_reverse(side, cand) || cand->conn->facts.svc != side->conn->facts.svc)
+        if (cand->conn->facts.svc != side->conn->facts.svc || !is_reverse(side, cand))
             continue;
-        mates += side->sport && cand->sport == side->sport;
+        mates += mate;
         sent = sent_with(cand, ctx->pkt);
         if (!cand->req.started || !can_answer(cand, ctx->pkt, sent)) {
-            if (ports_prove(side, cand))
+            if (mate && port_follows(side, cand))
                 note_candidate(&port, cand);
             if (is_near(cand, psn))
                 note_candidate(&near, cand);
@@ -251,11 +258,11 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
         }
         fits[fit.cnt] = cand;
         note_candidate(&fit, cand);
-        if (ports_prove(side, cand))
+        if (mate && port_follows(side, cand))
             note_candidate(&proven, cand);
         if (msn_counts(cand, ctx->pkt, sent, nak))
             note_candidate(&counted, cand);
-        if (cand->sport && cand->sport == side->sport)
+        if (mate)
             note_candidate(&same_port, cand);
     }
     if (proven.cnt == 1) {

@@ -88,29 +88,70 @@ static int64_t data_cnt(const struct inferred_setup *s, uint32_t event)
     return roce_psn_cnt(trace_reth(event_packet(s, event)).dma_len, s->mtu);
 }
 
-/* Returns whether undamaged responses show that all requests up to PSN `high` were executed, and
- * contain all requested data. `data` has one byte for each PSN from 0 to `high`, all 0. */
-static bool covers_all_data(const struct inferred_setup *s, int64_t high, uint8_t *data)
+static int psn_cmp(const void *a, const void *b)
 {
+    const int64_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+/* Stores the PSNs up to `high` of the undamaged responses with data, sorted and each once. Returns
+ * their number. */
+static size_t data_psns(const struct inferred_setup *s, int64_t high, int64_t *psn)
+{
+    size_t cnt = 0, unique = 0;
+
+    for (uint32_t i = 0; i < s->event_cnt; i++) {
+        const struct pkt_event *event = &s->event[i];
+
+        if (event->response && !event->damaged && event_opcode(s, i)->kind != ROCE_KIND_ACK &&
+            event->rel >= 0 && event->rel <= high)
+            psn[cnt++] = event->rel;
+    }
+    if (cnt)
+        qsort(psn, cnt, sizeof(*psn), psn_cmp);
+    for (size_t i = 0; i < cnt; i++)
+        if (unique == 0 || psn[unique - 1] != psn[i])
+            psn[unique++] = psn[i];
+    return unique;
+}
+
+/* Returns whether the `cnt` PSNs, sorted and each once, contain all from `first` to `last`. */
+static bool contains_all(const int64_t *psn, size_t cnt, int64_t first, int64_t last)
+{
+    size_t low = 0, high = cnt;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (psn[mid] < first)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return first > last || (last - first < (int64_t)(cnt - low) && psn[low] == first &&
+                            psn[low + (size_t)(last - first)] == last);
+}
+
+/* Returns whether undamaged responses show that all requests up to PSN `high` were executed, and
+ * contain all requested data. `psn` has room for the PSNs of all events. */
+static bool covers_all_data(const struct inferred_setup *s, int64_t high, int64_t *psn)
+{
+    size_t psn_cnt = data_psns(s, high, psn);
     int64_t executed = INT64_MIN;
 
     for (uint32_t i = 0; i < s->event_cnt; i++) {
         const struct pkt_event *event = &s->event[i];
+        int64_t last = high;
 
-        if (!event->response || event->damaged)
-            continue;
-        if (event_executed_to(s, i) > executed)
+        if (event->response && !event->damaged && event_executed_to(s, i) > executed)
             executed = event_executed_to(s, i);
-        if (event_opcode(s, i)->kind != ROCE_KIND_ACK && event->rel >= 0 && event->rel <= high)
-            data[event->rel] = 1;
-    }
-    for (uint32_t i = 0; i < s->event_cnt; i++) {
-        const struct pkt_event *event = &s->event[i];
-        int64_t cnt = event->response || event->damaged || event->rel < 0 ? 0 : data_cnt(s, i);
-
-        for (int64_t rel = event->rel; rel < event->rel + cnt && rel <= high; rel++)
-            if (!data[rel])
-                return false;
+        if (event->response || event->damaged || event->rel < 0)
+            continue;
+        if (event->rel + data_cnt(s, i) - 1 < last)
+            last = event->rel + data_cnt(s, i) - 1;
+        if (!contains_all(psn, psn_cnt, event->rel, last))
+            return false;
     }
     return executed >= high;
 }
@@ -119,7 +160,7 @@ bool infer_corruption_excuse(struct inferred_setup *s)
 {
     int64_t high = INT64_MIN;
     uint32_t taken = EVENT_NONE;
-    uint8_t *data;
+    int64_t *psn;
 
     for (uint32_t i = 0; i < s->event_cnt; i++) {
         int64_t cnt;
@@ -137,11 +178,11 @@ bool infer_corruption_excuse(struct inferred_setup *s)
     /* A requester that drops the damaged response needs no response to later requests. */
     if (s->event[taken].rel >= 0 && s->event[taken].rel < high)
         high = s->event[taken].rel;
-    data = calloc(1, (size_t)high + 1);
-    if (!data)
+    psn = malloc(s->event_cnt * sizeof(*psn));
+    if (!psn)
         return false;
-    s->event[taken].usable = !covers_all_data(s, high, data);
-    free(data);
+    s->event[taken].usable = !covers_all_data(s, high, psn);
+    free(psn);
     return true;
 }
 

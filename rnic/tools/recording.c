@@ -13,13 +13,12 @@
 #include <time.h>
 #include <unistd.h>
 #include "pcapng/pcapng_join.h"
-#include "port/frameio/record_tail.h"
 #include "tools/scratch.h"
 
 #define WAIT_NS   UINT64_C(1000000000) /* maximum wait for processes that still record, ns */
 #define PERIOD_NS 10000000
 
-static int create_folder(const char *path, struct run_folder *folder, struct error *error)
+int recording_begin(const char *path, struct run_folder *folder, struct error *error)
 {
     char name[PATH_MAX];
 
@@ -30,14 +29,6 @@ static int create_folder(const char *path, struct run_folder *folder, struct err
      * scratch folders that a killed rnic-run left. */
     snprintf(name, sizeof(name), "%s/rnic-record-XXXXXX", scratch_folder());
     return run_folder_create(folder, name, error);
-}
-
-int recording_begin(const char *path, struct run_folder *folder, struct error *error)
-{
-    if (create_folder(path, folder, error) != 0)
-        return -1;
-    atomic_store(&folder->tally.tally->keep, 1);
-    return 0;
 }
 
 /* Returns whether a process still records to the file. */
@@ -77,19 +68,6 @@ static void find_files(const char *folder, glob_t *found)
     }
 }
 
-/* Appends the tails of the processes that have ended. */
-static int append_tails(const glob_t *found, struct error *error)
-{
-    for (size_t i = 0; i < found->gl_pathc; i++) {
-        const char *path = found->gl_pathv[i];
-        int rc = is_growing(path) ? 0 : record_tail_append(path);
-
-        if (rc != 0)
-            return error_set(error, "%s: %s", path, strerror(-rc));
-    }
-    return 0;
-}
-
 static int write_file(const char *path, const glob_t *found, const char *comment,
                       struct error *error)
 {
@@ -111,12 +89,8 @@ int recording_end(const char *path, struct run_folder *folder, const char *comme
     glob_t found;
     int rc;
 
-    /* From now on, the processes that still record write their frames to the files at once. */
-    atomic_store(&folder->tally.tally->keep, 0);
     find_files(folder->path, &found);
-    rc = append_tails(&found, error);
-    if (rc == 0)
-        rc = write_file(path, &found, comment, error);
+    rc = write_file(path, &found, comment, error);
     *left = false;
     for (size_t i = 0; rc == 0 && i < found.gl_pathc; i++) {
         if (is_growing(found.gl_pathv[i]))

@@ -7,8 +7,8 @@
  *   1. recording_begin() makes the folder; the caller passes it to the programs as RNIC_RECORD;
  *   2. recording_end() makes the file and removes the folder.
  *
- * If rnic-run is killed between these calls, the folder remains next to the file. The files in it,
- * and their tails (port/frameio/record_tail.h), contain all frames up to that time.
+ * If rnic-run is killed between these calls, the folder remains next to the file. The files in it
+ * contain all frames up to that time.
  */
 #ifndef TOOLS_RECORDING_H
 #define TOOLS_RECORDING_H

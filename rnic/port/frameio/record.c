@@ -15,13 +15,12 @@
 #include "base/clock.h"
 #include "pcapng/pcapng.h"
 #include "pcapng/pcapng_merge.h"
-#include "port/frameio/record_tail.h"
 #include "port/sys/tally.h"
 #include "wire/bytes.h"
 #include "wire/cm_msg.h"
 #include "wire/pkt.h"
 
-#define BUFFER RECORD_TAIL_LEN /* size of the write buffer, bytes */
+#define BUFFER (1024u * 1024) /* size of the write buffer, bytes */
 
 /* Intervals, ns. ALIVE_NS: time between two checks whether rnic-run still exists. ROOM_NS: time
  * between two checks whether rnic-run has read enough of the recording. */
@@ -47,12 +46,9 @@ struct record {
     bool ended;          /* rnic-run was killed; the port writes no more */
     uint64_t asked;      /* time of the latest check whether rnic-run exists, ns */
     struct tally_file tally;
-    bool marked;         /* the file has the block that marks the beginning of the current batch
-                          * (pcapng_merge.h) */
-    char path[PATH_MAX]; /* path of the file */
-    uint64_t at;         /* number of bytes written to the file */
-    struct record_tail tail;
-    uint8_t *buf; /* in `tail`, if there is one */
+    bool marked; /* the file has the block that marks the beginning of the current batch
+                  * (pcapng_merge.h) */
+    uint8_t *buf;
     size_t len;
     unsigned frames; /* number of frames in `buf` */
     struct rnic_port_stats stats;
@@ -195,7 +191,6 @@ static void write_out(struct record *record)
             record->failed = true;
             record->error = errno;
         }
-        record->at += done;
         if (record->tally.tally) {
             atomic_fetch_add(&record->tally.tally->written, done);
             atomic_fetch_add(&record->tally.tally->recorded, written);
@@ -205,26 +200,17 @@ static void write_out(struct record *record)
     tally_lose(&record->tally, record->frames - written, record->error);
     record->len = 0;
     record->frames = 0;
-    record_tail_note(&record->tail, record->at, 0);
-}
-
-/* Returns whether the newest frames may stay in the tail of the recording (record_tail.h). They may
- * if rnic-run will append the tail to the file, even if this process is killed. */
-static bool keeps_tail(const struct record *record)
-{
-    return record->tail.map &&
-           atomic_load_explicit(&record->tally.tally->keep, memory_order_relaxed);
 }
 
 /* Writes the block that marks the beginning of a batch, with the present time. The frames that the
  * batch sends have no earlier time stamp. A received frame may have one, if the kernel stamped it.
- * Does nothing if the recording has a tail, because rnic-run then reads no marks. */
+ */
 static void mark(struct record *record)
 {
     uint8_t block[PCAPNG_OVERHEAD(1)];
     size_t len;
 
-    if (record->tail.map || record->marked || record->failed || record->ended)
+    if (record->marked || record->failed || record->ended)
         return;
     record->marked = true;
     len = pcapng_mark(block, sizeof(block), record_time(record));
@@ -271,25 +257,11 @@ static void add(struct record *record, const struct rnic_frame *frame, uint64_t 
         write_out(record);
     record->len += pcapng_packet(record->buf + record->len, BUFFER - record->len, &out);
     record->frames++;
-    record_tail_note(&record->tail, record->at, record->len);
-}
-
-/* Ends a batch: writes its frames, and a mark (pcapng_merge.h) with the time UINT64_MAX. This time
- * shows the reader that no frame is being sent. */
-static void end_batch(struct record *record)
-{
-    if (record->marked) {
-        if (BUFFER - record->len < PCAPNG_OVERHEAD(1))
-            write_out(record);
-        record->len += pcapng_mark(record->buf + record->len, BUFFER - record->len, UINT64_MAX);
-        record->marked = false;
-    }
-    write_out(record);
 }
 
 /* Writes the pcapng section and interface blocks. The description of the interface has the name of
  * the process, because Wireshark shows it for each packet. Returns 0 or a negative errno. */
-static int begin_file(struct record *record, const char *iface)
+static int begin_file(int fd, const char *iface)
 {
     uint8_t block[512];
     size_t len = pcapng_section(block, sizeof(block), PCAPNG_RNIC);
@@ -302,8 +274,7 @@ static int begin_file(struct record *record, const char *iface)
             *c = '?';
     len += pcapng_interface(block + len, sizeof(block) - len, iface, process,
                             PCAPNG_LINKTYPE_ETHERNET, 0);
-    record->at = len;
-    return write_all(record->fd, block, len) == len ? 0 : -errno;
+    return write_all(fd, block, len) == len ? 0 : -errno;
 }
 
 /* ---- functions of the port ------------------------------------------------------------------- */
@@ -344,8 +315,6 @@ static int record_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *fn, 
 {
     struct record *record = (struct record *)port;
 
-    if (record->tail.map && record->len > 0 && !keeps_tail(record))
-        end_batch(record);
     record->fn = fn;
     record->user = user;
     record->clock_is_noted = false;
@@ -364,12 +333,7 @@ static unsigned record_fds(const struct rnic_port *port, struct pollfd *fds)
 
 static bool record_arm(struct rnic_port *port, bool on)
 {
-    struct record *record = (struct record *)port;
-
-    /* writes the tail before the thread sleeps, so that only a process that runs has a tail */
-    if (on && record->tail.map)
-        end_batch(record);
-    return rnic_port_arm(record->behind, on);
+    return rnic_port_arm(((struct record *)port)->behind, on);
 }
 
 static void record_stats(struct rnic_port *port, struct rnic_port_stats *out)
@@ -380,12 +344,24 @@ static void record_stats(struct rnic_port *port, struct rnic_port_stats *out)
     record->behind->ops->stats(record->behind, out);
 }
 
+/* Ends a batch: writes its frames, and a mark (pcapng_merge.h) with the time UINT64_MAX. This time
+ * shows the reader that no frame is being sent. */
+static void end_batch(struct record *record)
+{
+    if (record->marked) {
+        if (BUFFER - record->len < PCAPNG_OVERHEAD(1))
+            write_out(record);
+        record->len += pcapng_mark(record->buf + record->len, BUFFER - record->len, UINT64_MAX);
+        record->marked = false;
+    }
+    write_out(record);
+}
+
 static void record_flush(struct rnic_port *port)
 {
     struct record *record = (struct record *)port;
 
-    if (!keeps_tail(record))
-        end_batch(record);
+    end_batch(record);
     rnic_port_flush(record->behind);
 }
 
@@ -394,13 +370,10 @@ static void record_close(struct rnic_port *port)
     struct record *record = (struct record *)port;
 
     end_batch(record);
-    if (record->tail.map)
-        record_tail_close(&record->tail, record->path);
-    else
-        free(record->buf);
     close(record->fd);
     tally_close(&record->tally);
     rnic_port_close(record->behind);
+    free(record->buf);
     free(record);
 }
 
@@ -413,17 +386,18 @@ static void record_drop(struct rnic_port *port)
     record->behind->ops->drop(record->behind);
 }
 
-/* Creates the folder if needed and a new file in it, and stores its path in `name`. Locks the file
- * to show that this process still writes. Returns a descriptor or a negative errno. */
-static int create_file(const char *folder, char name[PATH_MAX])
+/* Creates the folder if needed and a new file in it. Locks the file to show that this process still
+ * writes. Returns a descriptor or a negative errno. */
+static int create_file(const char *folder)
 {
     static atomic_uint last;
+    char name[PATH_MAX];
     int fd;
 
     if (mkdir(folder, 0700) < 0 && errno != EEXIST)
         return -errno;
-    if (snprintf(name, PATH_MAX, "%s/%ld-%u.pcapng", folder, (long)getpid(),
-                 atomic_fetch_add(&last, 1)) >= PATH_MAX)
+    if (snprintf(name, sizeof(name), "%s/%ld-%u.pcapng", folder, (long)getpid(),
+                 atomic_fetch_add(&last, 1)) >= (int)sizeof(name))
         return -ENAMETOOLONG;
     fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
     if (fd < 0)
@@ -432,59 +406,39 @@ static int create_file(const char *folder, char name[PATH_MAX])
     return fd;
 }
 
-/* Opens the tally, the counters shared with rnic-run. It exists only if rnic-run started the
- * program: a user can also set RNIC_RECORD without rnic-run. */
-static void open_tally(struct record *record, const char *folder)
-{
-    char name[PATH_MAX];
-
-    record->tally.fd = -1;
-    if (snprintf(name, sizeof(name), "%s/tally", folder) < (int)sizeof(name))
-        (void)tally_open(&record->tally, name);
-    record->offset = record->tally.tally ? record->tally.tally->utc_offset : rnic_utc_offset();
-}
-
-/* Allocates the write buffer: the tail if rnic-run appends tails and the file of the tail can be
- * created, memory otherwise. Returns 0 or a negative errno. */
-static int open_buffer(struct record *record)
-{
-    const struct tally *tally = record->tally.tally;
-
-    if (tally && atomic_load(&tally->keep) && record_tail_open(&record->tail, record->path) == 0)
-        record->buf = record->tail.data;
-    else
-        record->buf = malloc(BUFFER);
-    record_tail_note(&record->tail, record->at, 0);
-    return record->buf ? 0 : -ENOMEM;
-}
-
 int rnic_record_open(const struct rnic_record_attr *attr, struct rnic_port *behind,
                      struct rnic_port **out, struct error *why)
 {
-    struct record *record = calloc(1, sizeof(*record));
-    int error = record ? 0 : -ENOMEM;
+    char name[PATH_MAX];
+    struct record *record;
+    int fd = create_file(attr->folder);
+    int error = fd < 0 ? fd : begin_file(fd, attr->iface);
 
-    if (!error) {
-        record->fd = create_file(attr->folder, record->path);
-        error = record->fd < 0 ? record->fd : begin_file(record, attr->iface);
-        open_tally(record, attr->folder);
-    }
-    if (!error)
-        error = open_buffer(record);
+    record = calloc(1, sizeof(*record));
+    if (record)
+        record->buf = malloc(BUFFER);
+    if (error == 0 && (!record || !record->buf))
+        error = -ENOMEM;
     if (error) {
         error_set(why, "%s: recording: %s", attr->folder, strerror(-error));
-        if (record) {
-            tally_close(&record->tally);
-            if (record->fd >= 0)
-                close(record->fd);
-        }
+        if (record)
+            free(record->buf);
         free(record);
+        if (fd >= 0)
+            close(fd);
         return error;
     }
     record->port.ops = &record_ops;
     record->behind = behind;
+    record->fd = fd;
     record->shared = attr->shared;
     record->process = (uint32_t)getpid();
+    record->tally.fd = -1;
+    if (snprintf(name, sizeof(name), "%s/tally", attr->folder) < (int)sizeof(name))
+        /* The tally (counters shared with rnic-run) exists only if rnic-run started the program. A
+         * user can also set RNIC_RECORD without rnic-run. */
+        (void)tally_open(&record->tally, name);
+    record->offset = record->tally.tally ? record->tally.tally->utc_offset : rnic_utc_offset();
     *out = &record->port;
     return 0;
 }

@@ -6,15 +6,13 @@
  *
  * Each port writes its own file, FOLDER/<pid>-<number>.pcapng. pcapng_join() joins these files
  * after the programs have ended; pcapng_merge.h merges them while the programs run. An exclusive
- * flock() on a file shows that its program still writes. The newest frames may be in the tail of
- * the file (record_tail.h).
+ * flock() on a file shows that its program still writes.
  *
  * A sent frame is written after the port behind has accepted it. A received frame is written
  * before the device sees it. A frame that this port also receives itself is written once, when
- * it is received. Each batch is written to the file, or to the tail, before the next batch. So
- * after a process is killed, its recording is readable up to that time. In a recording without a
- * tail, a mark (pcapng_merge.h) precedes the first timestamp of a batch, and another follows its
- * last frame.
+ * it is received. Each batch is written to the file before the next batch. So after a process is
+ * killed, its file is readable up to that time. A mark (pcapng_merge.h) precedes the first
+ * timestamp of a batch, and another follows its last frame.
  *
  * If the folder has a tally (port/sys/tally.h), the port counts in it the frames that it recorded
  * and those that it could not record, waits for a slow reader, and stops recording when rnic-run

@@ -28,8 +28,6 @@ struct tally {
                            * change the order of their frames */
     _Atomic int error;    /* errno of the latest frame or row that could not be recorded; 0:
                            * none */
-    _Atomic int keep;     /* 1: the programs may keep their newest frames in tails
-                           * (port/frameio/record_tail.h), which rnic-run appends */
     _Atomic int detached; /* 1: the programs continue to record after rnic-run has ended */
 };
 

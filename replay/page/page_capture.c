@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 #include "capture/split_reader.h"
+#include "check/causes/time_budget.h"
+#include "check/headline.h"
 #include "page/page_conn.h"
 #include "util/keymap.h"
 #include "wire/codes.h"
@@ -27,7 +29,7 @@ void page_capture_del(struct page_capture *capture)
     page_memory_free(&capture->memory);
     for (uint32_t i = 0; i < capture->conn_cnt; i++) {
         free(capture->conn[i].summary);
-        free(capture->conn[i].histogram);
+        free(capture->conn[i].distributions);
     }
     for (unsigned i = 0; i < ROCE_SEV_CNT; i++)
         free(capture->findings[i].finding);
@@ -166,11 +168,14 @@ static void add_conn(void *user, const struct roce_conn_summary *sum)
     for (unsigned side = 0; side < 2; side++)
         conn->qpn[side] = sum->side[side].qpn;
     conn->summary = malloc(sizeof(*conn->summary));
-    conn->histogram = page_conn_histogram(sum);
+    conn->distributions = page_conn_distributions(sum);
+    conn->trouble = headline_state(sum);
+    conn->waited_ns = time_budget_waited_ns(sum);
+    conn->packets = sum->side[0].packets + sum->side[1].packets;
     capture->conn_cnt++;
     if (conn->summary)
         check_conn_set(conn->summary, sum);
-    if (!conn->summary || !conn->histogram)
+    if (!conn->summary || !conn->distributions)
         capture->no_memory = true;
 }
 

@@ -45,7 +45,10 @@ struct page_conn {
     uint32_t conn_index;
     uint32_t qpn[2]; /* QPN of each side, or ROCE_QPN_UNKNOWN */
     struct check_conn *summary;
-    char *histogram; /* JSON member (page_conn_histogram()) */
+    char *distributions; /* JSON member (page_conn_distributions()) */
+    /* Order of the page: enum headline_state, wait of the time budget (ns), number of packets. */
+    unsigned trouble;
+    uint64_t waited_ns, packets;
 };
 
 struct page_findings {

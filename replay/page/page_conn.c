@@ -4,6 +4,8 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include "check/base/conn_state.h"
+#include "check/causes/time_budget.h"
 #include "check/check_json.h"
 #include "check/headline.h"
 #include "page/page_texts.h"
@@ -105,49 +107,84 @@ int page_conn_write_summary(FILE *out, const struct check_report *report, int st
 /* ---- members that only the page has ------------------------------------------------------------
  */
 
-static void put_hist(struct json_line *to, const char *key, const struct roce_hist *hist)
+/* Writes a distribution, if it has samples. `key`: kind of operation, or "rtt". */
+static void put_distribution(struct json_line *to, const struct roce_conn_summary *sum,
+                             unsigned side, const char *key, const char *name,
+                             const struct roce_hist *hist)
 {
+    char buf[LINE_LEN];
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
+
     if (!hist || hist->total == 0)
         return;
-    json_line_open(to, key, '[');
+    strbuf_addf(&t, "%s of ", name);
+    strbuf_add_addr(&t, sum->side[side].addr);
+    json_line_open(to, NULL, '{');
+    json_line_text(to, "title", buf);
+    json_line_number(to, "side", side);
+    json_line_text(to, "key", key);
+    json_line_open(to, "buckets", '[');
     for (unsigned i = 0; i < ROCE_HIST_BUCKETS; i++)
         if (hist->cnt[i]) {
+            json_line_open(to, NULL, '[');
             json_line_number(to, NULL, roce_hist_low(i));
             json_line_number(to, NULL, roce_hist_low(i + 1));
             json_line_number(to, NULL, hist->cnt[i]);
+            json_line_close(to, ']');
         }
     json_line_close(to, ']');
-}
-
-static void put_histograms(struct json_line *to, const char *key,
-                           const struct roce_endpoint_summary *side)
-{
-    static const char *const keys[ROCE_OPER_CNT] = {"send", "write", "read", "atomic", "other"};
-
-    json_line_open(to, key, '{');
-    for (unsigned i = 0; i < ROCE_OPER_CNT; i++)
-        put_hist(to, keys[i], side->oper[i].latency);
-    put_hist(to, "rtt", side->ack_rtt);
     json_line_close(to, '}');
 }
 
-char *page_conn_histogram(const struct roce_conn_summary *sum)
+char *page_conn_distributions(const struct roce_conn_summary *sum)
 {
+    static const char *const names[ROCE_OPER_CNT][2] = {{"send", "SEND"},
+                                                        {"write", "WRITE"},
+                                                        {"read", "READ"},
+                                                        {"atomic", "Atomic"},
+                                                        {"other", "Other"}};
     struct json_line to;
     struct line line;
     char *text;
 
     if (open_line(&line)) {
         json_line_begin(&to, line.file, false);
-        json_line_open(&to, "histogram", '{');
-        put_histograms(&to, "a", &sum->side[0]);
-        put_histograms(&to, "b", &sum->side[1]);
-        json_line_close(&to, '}');
+        json_line_open(&to, "distributions", '[');
+        for (unsigned side = 0; side < 2; side++) {
+            for (unsigned i = 0; i < ROCE_OPER_CNT; i++)
+                put_distribution(&to, sum, side, names[i][0], names[i][1],
+                                 sum->side[side].oper[i].latency);
+            put_distribution(&to, sum, side, "rtt", "Round trip of acknowledgements",
+                             sum->side[side].ack_rtt);
+        }
+        json_line_close(&to, ']');
     }
     text = close_line(&line, line.file ? json_line_end(&to) : -1);
     if (text)
         memmove(text, text + 1, strlen(text)); /* removes the opening brace */
     return text;
+}
+
+/* Writes the numbers of the connection in the table: packets, goodput (bytes), repeated packets,
+ * waits and duration (ns). */
+static void put_row(struct json_line *to, const struct roce_conn_summary *sum)
+{
+    uint64_t packets = 0, goodput = 0, again = 0;
+
+    for (unsigned i = 0; i < 2; i++) {
+        packets += sum->side[i].packets;
+        goodput += check_side_goodput(&sum->side[i]);
+        again += sum->side[i].repeated_responses;
+        for (unsigned cause = 0; cause < ROCE_CAUSE_CNT; cause++)
+            again += sum->side[i].retx[cause].packets;
+    }
+    json_line_open(to, "row", '[');
+    json_line_number(to, NULL, packets);
+    json_line_number(to, NULL, goodput);
+    json_line_number(to, NULL, again);
+    json_line_number(to, NULL, time_budget_waited_ns(sum));
+    json_line_number(to, NULL, check_conn_duration_ns(sum));
+    json_line_close(to, ']');
 }
 
 /* Writes a line with one JSON object: the members of a connection that only a page needs. Returns
@@ -163,6 +200,7 @@ static int put_page_members(FILE *out, const struct roce_conn_summary *sum,
     json_line_begin(&to, out, false);
     json_line_text(&to, "title", buf);
     json_line_number(&to, "trouble", headline_state(sum));
+    put_row(&to, sum);
     page_texts_conn(&to, sum, points);
     return json_line_end(&to);
 }

@@ -6,11 +6,11 @@
 
 #include "check/check_report.h"
 
-/* Returns the JSON member "histogram" of a connection: for each side, latency histograms by
- * operation, and the histogram "rtt". Each is an array with three numbers for each bucket that has
- * samples: its shortest duration and its end, ns, and the number of samples. The caller frees the
- * result. Returns NULL if out of memory. */
-char *page_conn_histogram(const struct roce_conn_summary *sum);
+/* Returns the JSON member "distributions" of a connection: latencies by side and operation, and
+ * round trips of acknowledgements by side. Each has an array of three numbers for each bucket that
+ * has samples: its shortest duration and its end, ns, and the number of samples. The caller frees
+ * the result. Returns NULL if out of memory. */
+char *page_conn_distributions(const struct roce_conn_summary *sum);
 
 /*
  * Returns the object of a connection without its closing brace, so that the caller can append

@@ -4,9 +4,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "page/loss_marks.h"
+#include "check/headline.h"
 #include "page/page_conn.h"
 #include "page/page_texts.h"
+#include "page/page_view.h"
 #include "page/psn_legend.h"
 #include "util/keymap.h"
 #include "wire/codes.h"
@@ -132,24 +133,100 @@ static uint32_t style_index(struct styles *styles, const struct packet_run *run)
     return index;
 }
 
-static void write_styles(FILE *out, const struct styles *styles)
+static uint32_t lane_of(const struct packet_run *run)
 {
+    return (uint32_t)run->side << 16 | run->sport;
+}
+
+static int compare_lanes(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Stores the lanes of the styles in `lane`, in ascending order: a lane is a sender and a UDP source
+ * port. Returns their number. CNPs have no lane. */
+static uint32_t find_lanes(const struct styles *styles, uint32_t *lane)
+{
+    uint32_t cnt = 0, kept = 0;
+
+    for (uint32_t i = 0; i < styles->index.cnt; i++)
+        if (styles->of[i]->class != RUN_CNP)
+            lane[cnt++] = lane_of(styles->of[i]);
+    qsort(lane, cnt, sizeof(*lane), compare_lanes);
+    for (uint32_t i = 0; i < cnt; i++)
+        if (kept == 0 || lane[i] != lane[kept - 1])
+            lane[kept++] = lane[i];
+    return kept;
+}
+
+static bool is_again(const struct packet_run *run)
+{
+    return run->class == RUN_REPEATED_REQUEST || run->class == RUN_REPEATED_RESPONSE ||
+           run->class == RUN_COPY;
+}
+
+/* Returns the name of a class of packets for readers. */
+static const char *name_of(const struct packet_run *run)
+{
+    switch (run->class) {
+    case RUN_ACK: return "ACK";
+    case RUN_NAK: return "NAK";
+    case RUN_RNR_NAK: return "RNR NAK";
+    case RUN_CNP: return "CNP";
+    default: return run_class_name(run->class);
+    }
+}
+
+/* Returns 0, or -1 if out of memory. */
+static int write_styles(FILE *out, const struct styles *styles)
+{
+    uint32_t *lane = malloc((styles->index.cnt + 1) * sizeof(*lane)), lanes;
     char buf[96];
+
+    if (!lane)
+        return -1;
+    lanes = find_lanes(styles, lane);
+    fprintf(out, "\"lanes\":[");
+    for (uint32_t i = 0; i < lanes; i++)
+        fprintf(out, "%s%u", i ? "," : "", lane[i] & UINT16_MAX);
+    fprintf(out, "],");
 
     fprintf(out, "\"styles\":[");
     for (uint32_t i = 0; i < styles->index.cnt; i++) {
         const struct packet_run *run = styles->of[i];
+        const uint32_t key = lane_of(run),
+                       *at = bsearch(&key, lane, lanes, sizeof(*lane), compare_lanes);
 
-        fprintf(out, "%s[%u,\"%s\",\"%s\",\"%s\",%u,%u,", i ? "," : "", run->side,
-                run_class_name(run->class), roce_kind_name((enum roce_kind)run->kind),
-                run->cause ? roce_cause_name((enum roce_cause)run->cause) : "", run->marks,
-                run->sport);
-        page_conn_put_string(out, run->class == RUN_NAK || run->class == RUN_RNR_NAK
-                                      ? roce_syndrome_text(run->detail, buf, sizeof(buf))
-                                      : "");
-        fprintf(out, ",%u]", packet_run_direction(run));
+        fprintf(out,
+                "%s{\"side\":%u,\"direction\":%u,\"class\":\"%s\",\"kind\":\"%s\",\"sport\":%u",
+                i ? "," : "", run->side, packet_run_direction(run), run_class_name(run->class),
+                roce_kind_name((enum roce_kind)run->kind), run->sport);
+        fprintf(out, ",\"name\":\"%s\",\"lane\":%td", name_of(run), at ? at - lane : 0);
+        if (packet_run_is_in(run, packet_run_direction(run)))
+            fputs(",\"psn\":true", out);
+        if (run->class <= RUN_REPEATED_RESPONSE || run->class == RUN_COPY)
+            fprintf(out, ",\"color\":\"%s\"", psn_legend_class(run->class));
+        fprintf(out, ",\"again\":%s", is_again(run) ? "true" : "false");
+        if (run->class == RUN_NAK || run->class == RUN_RNR_NAK || run->class == RUN_CNP ||
+            run->class == RUN_DROPPED)
+            fputs(",\"marked\":true", out);
+        if (run->marks & RUN_MARK_IMPLIED_NAK)
+            fputs(",\"implied\":true", out);
+        if (run->marks & RUN_MARK_ACKED_BEFORE)
+            fputs(",\"acked\":true", out);
+        if (run->cause)
+            fprintf(out, ",\"cause\":\"%s\"", roce_cause_name((enum roce_cause)run->cause));
+        if (run->class == RUN_NAK || run->class == RUN_RNR_NAK) {
+            fputs(",\"syndrome\":", out);
+            page_conn_put_string(out, roce_syndrome_text(run->detail, buf, sizeof(buf)));
+        }
+        fputc('}', out);
     }
     fputc(']', out);
+    free(lane);
+    return 0;
 }
 
 /* PSN axis of the graph of each direction. Requests and their responses use one sequence of PSNs.
@@ -295,74 +372,10 @@ static int write_runs(FILE *out, const struct packet_runs *runs, uint64_t base,
         flush_numbers(&numbers);
         fputs("],", out);
     }
-    write_styles(out, &styles);
-    rc = styles.failed ? -1 : 0;
+    rc = write_styles(out, &styles) != 0 || styles.failed ? -1 : 0;
     free_styles(&styles);
     fputc('}', out);
     return rc;
-}
-
-/* ---- legends and bands --------------------------------------------------------------------------
- */
-
-/* Bands of one kind that are written. */
-struct band_list {
-    FILE *out;
-    const struct packet_runs *runs;
-    enum wait_band_kind kind;
-    const char *sep;
-};
-
-static void write_band(void *user, const struct wait_band *band)
-{
-    struct band_list *list = user;
-
-    if (band->kind != list->kind)
-        return;
-    fprintf(list->out, "%s%zu,%" PRIu64, list->sep, (size_t)(band->run - list->runs->run),
-            band->ns);
-    list->sep = ",";
-}
-
-static void write_loss_mark(void *user, const struct loss_mark *mark)
-{
-    struct band_list *list = user;
-
-    fprintf(list->out, "%s%zu,%d,\"%s\"", list->sep, (size_t)(mark->run - list->runs->run),
-            mark->offset, mark->text);
-    list->sep = ",";
-}
-
-/* Writes the legend of each direction: [class, text] of each entry. The entry of a kind of wait,
- * which the graph draws as coloured bands, also has the array [run, ns, run, ns, ...]: for each
- * wait, the index of the packet run that ended it, and its length. The entry of lost packets has
- * the array [run, offset, text, ...] of loss_marks.h. */
-static void write_legends(FILE *out, const struct packet_runs *runs)
-{
-    fprintf(out, ",\"legends\":[");
-    for (unsigned d = 0; d < 2; d++) {
-        struct psn_legend_entry entry[PSN_LEGEND_MAX];
-        const unsigned cnt = psn_legend(runs, d, entry);
-
-        fprintf(out, "%s[", d ? "," : "");
-        for (unsigned i = 0; i < cnt; i++) {
-            struct band_list list = {out, runs, (enum wait_band_kind)entry[i].kind, ""};
-
-            fprintf(out, "%s[\"%s\",\"%s\"", i ? "," : "", entry[i].class, entry[i].text);
-            if (entry[i].kind < WAIT_BAND_KINDS) {
-                fprintf(out, ",[");
-                wait_bands_find(runs, d, write_band, &list);
-                fprintf(out, "]");
-            } else if (strcmp(entry[i].class, "lost") == 0) {
-                fprintf(out, ",[");
-                loss_marks_find(runs, d, write_loss_mark, &list);
-                fprintf(out, "]");
-            }
-            fprintf(out, "]");
-        }
-        fprintf(out, "]");
-    }
-    fprintf(out, "]");
 }
 
 /* ---- data of messages --------------------------------------------------------------------------
@@ -384,12 +397,13 @@ static void put_steps(struct numbers *numbers, const struct work_time *work,
 
 /* Writes the operations of a connection as rows of [side, kind, first, last - first, done - first,
  * bytes, frame]; times in ns. If the work request of a message is known, its row also has the times
- * of the work request's steps. */
-static void write_messages(FILE *out, const struct message_times *times,
+ * of the work request's steps. Returns whether a work request is known. */
+static bool write_messages(FILE *out, const struct message_times *times,
                            const struct work_times *timeline, const uint32_t qpn[2], uint64_t base)
 {
     const char *sep = "";
     struct numbers numbers;
+    bool timed = false;
 
     begin_numbers(&numbers, out);
     fprintf(out, ",\"messages\":[");
@@ -408,6 +422,7 @@ static void write_messages(FILE *out, const struct message_times *times,
         put_number(&numbers, ',', time_since(m->done, m->first));
         put_number(&numbers, ',', (int64_t)m->bytes);
         put_number(&numbers, ',', m->frame);
+        timed |= work != NULL;
         if (work)
             put_steps(&numbers, work, m);
         put_short_text(&numbers, "]");
@@ -415,6 +430,7 @@ static void write_messages(FILE *out, const struct message_times *times,
     }
     flush_numbers(&numbers);
     fprintf(out, "],\"messages_left_out\":%" PRIu64, times->left_out);
+    return timed;
 }
 
 /* ---- data of the capture -----------------------------------------------------------------------
@@ -430,11 +446,10 @@ static bool is_selected(const struct page_selection *selection, uint32_t conn_in
     return false;
 }
 
-static int write_conn(FILE *out, const struct page_capture *capture, uint32_t i,
+static int write_conn(FILE *out, const struct page_capture *capture, const struct page_conn *conn,
                       const struct check_report *report)
 {
     const uint64_t base = report->counts.first_time;
-    const struct page_conn *conn = &capture->conn[i];
     const struct page_stream *stream = page_capture_stream(capture, conn->conn_index);
     char *json = page_conn_json(capture->name, conn->summary, report->points);
     int rc = 0;
@@ -443,17 +458,79 @@ static int write_conn(FILE *out, const struct page_capture *capture, uint32_t i,
         return -1;
     page_conn_put_json(out, json);
     free(json);
-    fprintf(out, ",%s,\"merged\":%" PRIu64, conn->histogram,
-            stream ? packet_runs_merged(&stream->runs) : 0);
+    fprintf(out, ",%s,\"drawn\":\"", conn->distributions);
+    page_texts_drawn(out, stream ? &stream->runs : NULL);
+    fprintf(out, "\"");
     if (stream) {
         rc = write_runs(out, &stream->runs, base, &conn->summary->sum);
-        write_legends(out, &stream->runs);
-        write_messages(out, &stream->messages, capture->timeline, conn->qpn, base);
+        page_view_write(out, stream, base,
+                        write_messages(out, &stream->messages, capture->timeline, conn->qpn, base));
     }
     fputs("}", out);
     return rc;
 }
 
+/* Compares two connections: the one with the worse trouble is first, then the one that waited
+ * longer, then the one with more packets. */
+static int compare_troubles(const void *a, const void *b)
+{
+    const struct page_conn *x = *(const struct page_conn *const *)a,
+                           *y = *(const struct page_conn *const *)b;
+
+    if (x->trouble != y->trouble)
+        return x->trouble < y->trouble ? 1 : -1;
+    if (x->waited_ns != y->waited_ns)
+        return x->waited_ns < y->waited_ns ? 1 : -1;
+    if (x->packets != y->packets)
+        return x->packets < y->packets ? 1 : -1;
+    return x < y ? -1 : x > y;
+}
+
+/* Writes the selected connections, the worst first. Returns 0, or -1 after an error. */
+static int write_conns(FILE *out, const struct page_capture *capture,
+                       const struct check_report *report, const struct page_selection *selection)
+{
+    const struct page_conn **sorted =
+        calloc(capture->conn_cnt + 1, sizeof(const struct page_conn *));
+    uint32_t cnt = 0;
+    int rc = sorted ? 0 : -1;
+
+    for (uint32_t i = 0; rc == 0 && i < capture->conn_cnt; i++)
+        if (is_selected(selection, capture->conn[i].conn_index))
+            sorted[cnt++] = &capture->conn[i];
+    if (cnt)
+        qsort(sorted, cnt, sizeof(const struct page_conn *), compare_troubles);
+    fprintf(out, "\"connections\":[");
+    for (uint32_t i = 0; rc == 0 && i < cnt; i++) {
+        fprintf(out, i ? ",\n" : "\n");
+        rc = write_conn(out, capture, sorted[i], report);
+    }
+    fprintf(out, "]");
+    free(sorted);
+    return rc;
+}
+
+/* Writes the findings of one severity, either the known deviations or all others. */
+static int write_severity(FILE *out, const struct page_capture *capture,
+                          const struct page_selection *selection, unsigned severity, bool known,
+                          const char **sep)
+{
+    const struct page_findings *findings = &capture->findings[severity];
+
+    for (uint32_t i = 0; i < findings->cnt; i++) {
+        const struct roce_finding *finding = &findings->finding[i];
+
+        if (!is_selected(selection, finding->conn_index) || (finding->known != NULL) != known)
+            continue;
+        fprintf(out, "%s\n", *sep);
+        if (page_conn_write_finding(out, capture->name, finding) != 0)
+            return -1;
+        *sep = ",";
+    }
+    return 0;
+}
+
+/* Writes the findings, known deviations last. */
 static int write_findings(FILE *out, const struct page_capture *capture,
                           const struct page_selection *selection)
 {
@@ -461,23 +538,34 @@ static int write_findings(FILE *out, const struct page_capture *capture,
     uint64_t left_out = 0;
 
     fprintf(out, "\"findings\":[");
-    for (unsigned s = ROCE_SEV_CNT; s > 0; s--) {
-        const struct page_findings *findings = &capture->findings[s - 1];
-
-        left_out += findings->left_out;
-        for (uint32_t i = 0; i < findings->cnt; i++) {
-            const struct roce_finding *finding = &findings->finding[i];
-
-            if (!is_selected(selection, finding->conn_index))
-                continue;
-            fprintf(out, "%s\n", sep);
-            if (page_conn_write_finding(out, capture->name, finding) != 0)
+    for (unsigned known = 0; known < 2; known++)
+        for (unsigned s = ROCE_SEV_CNT; s > 0; s--)
+            if (write_severity(out, capture, selection, s - 1, known, &sep) != 0)
                 return -1;
-            sep = ",";
-        }
-    }
+    for (unsigned s = 0; s < ROCE_SEV_CNT; s++)
+        left_out += capture->findings[s].left_out;
     fprintf(out, "],\n\"findings_left_out\":%" PRIu64 ",\n", left_out);
     return 0;
+}
+
+/* Writes the first sentence of the page, and whether it is good news. A page of one chosen
+ * connection begins with that one. */
+static int write_lead(FILE *out, const struct page_capture *capture,
+                      const struct check_report *report, const struct page_selection *selection)
+{
+    const struct page_conn *only = NULL;
+    char buf[2048];
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
+    bool good;
+
+    for (uint32_t i = 0; i < capture->conn_cnt && selection->cnt == 1; i++)
+        if (is_selected(selection, capture->conn[i].conn_index))
+            only = &capture->conn[i];
+    if (only)
+        headline_conn(&t, &only->summary->sum, report->points);
+    good = only ? !only->trouble : !headline_capture(&t, report);
+    fprintf(out, ",\n\"good\":%s,\"lead\":", good ? "true" : "false");
+    return page_conn_put_string(out, buf);
 }
 
 /* Writes the sentences about the capture. */
@@ -521,8 +609,6 @@ int page_data_write(FILE *out, const struct page_capture *capture,
                     const struct check_report *report, int status,
                     const struct page_selection *selection)
 {
-    const char *sep = "";
-
     if (capture->no_memory)
         return -1;
     fprintf(out, "{\"file\":");
@@ -534,7 +620,7 @@ int page_data_write(FILE *out, const struct page_capture *capture,
     fprintf(out, ",\n\"text\":");
     if (write_report_text(out, report) != 0)
         return -1;
-    if (write_texts(out, capture, report) != 0)
+    if (write_texts(out, capture, report) != 0 || write_lead(out, capture, report, selection) != 0)
         return -1;
     fprintf(out, ",\n\"duration_ns\":%" PRIu64,
             report->counts.last_time - report->counts.first_time);
@@ -542,14 +628,8 @@ int page_data_write(FILE *out, const struct page_capture *capture,
             (uint64_t)capture->undrawn, capture->conns_left_out);
     if (write_findings(out, capture, selection) != 0)
         return -1;
-    fprintf(out, "\"connections\":[");
-    for (uint32_t i = 0; i < capture->conn_cnt; i++)
-        if (is_selected(selection, capture->conn[i].conn_index)) {
-            fprintf(out, "%s\n", sep);
-            if (write_conn(out, capture, i, report) != 0)
-                return -1;
-            sep = ",";
-        }
-    fprintf(out, "]}");
+    if (write_conns(out, capture, report, selection) != 0)
+        return -1;
+    fprintf(out, "}");
     return 0;
 }

@@ -132,6 +132,13 @@ static void put_ends(struct json_line *to, const struct roce_conn_summary *sum)
             sep = " and ";
         }
     json_line_text(to, "ends", buf);
+    json_line_open(to, "names", '[');
+    for (unsigned i = 0; i < 2; i++) {
+        t = strbuf_of(buf, sizeof(buf));
+        add_end(&t, &sum->side[i]);
+        json_line_text(to, NULL, buf);
+    }
+    json_line_close(to, ']');
 }
 
 /* Writes one part of the time budget: style, text and share. */
@@ -184,6 +191,20 @@ void page_texts_conn(struct json_line *to, const struct roce_conn_summary *sum,
     put_ends(to, sum);
     put_reason(to, sum, points);
     put_budget(to, sum);
+}
+
+void page_texts_drawn(FILE *out, const struct packet_runs *runs)
+{
+    const uint64_t merged = runs ? packet_runs_merged(runs) : 0;
+
+    if (!runs)
+        fprintf(out, "This page has no packets of this connection.");
+    else if (merged)
+        fprintf(out,
+                "%" PRIu64
+                " packets are drawn together with neighbours; packets with a finding are "
+                "drawn alone.",
+                merged);
 }
 
 /* ---- the capture -------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
 #define REPLAY_PAGE_PAGE_TEXTS_H
 
 #include "check/check_report.h"
+#include "page/packet_runs.h"
 #include "util/json_line.h"
 
 /* Writes the members of a connection. A member without a text is null:
@@ -16,6 +17,10 @@
  */
 void page_texts_conn(struct json_line *to, const struct roce_conn_summary *sum,
                      const struct two_points *points);
+
+/* Writes how many packets of a connection are drawn together with others, as a sentence. Writes
+ * nothing if there are none. `runs` is NULL if the page has no packets of the connection. */
+void page_texts_drawn(FILE *out, const struct packet_runs *runs);
 
 /* Appends what the capture contains, as a sentence. */
 void page_texts_facts(struct strbuf *t, const struct check_report *report);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
+#include "page/ack_line.h"
 #include "page/loss_marks.h"
 #include "page/page_capture.h"
 #include "page/psn_legend.h"
@@ -262,26 +263,27 @@ static void write_mark(const struct psn_graph *g, const struct packet_run *run, 
                 x_of(g, run->first_time), y_of(g, (double)psn), shapes[run->class]);
 }
 
+/* Path of acknowledged PSNs that is being written. */
+struct ack_path {
+    const struct psn_graph *g;
+    bool any;
+};
+
+static void write_ack(void *user, const struct packet_run *run, int64_t psn)
+{
+    struct ack_path *path = user;
+
+    fprintf(path->g->out, path->any ? "H%.1fV%.1f" : "M%.1f %.1f", x_of(path->g, run->first_time),
+            y_of(path->g, (double)psn));
+    path->any = true;
+}
+
 static void write_acks(const struct psn_graph *g)
 {
-    int64_t last = 0, acked = INT64_MIN;
+    struct ack_path path = {g, false};
 
     fprintf(g->out, "<path class=\"ack step\" d=\"");
-    for (uint32_t i = 0; i < g->runs->cnt; i++) {
-        const struct packet_run *run = &g->runs->run[i];
-        int64_t psn;
-
-        if (!packet_run_is_in(run, g->direction))
-            continue;
-        psn = relative_psn(g, run, &last);
-        psn += run->class == RUN_ACK || run->class == RUN_RESPONSE ? run->span : 0;
-        if (run->class < RUN_RESPONSE || run->class > RUN_RNR_NAK ||
-            run->class == RUN_REPEATED_RESPONSE || psn <= acked)
-            continue;
-        fprintf(g->out, acked == INT64_MIN ? "M%.1f %.1f" : "H%.1fV%.1f", x_of(g, run->first_time),
-                y_of(g, (double)psn));
-        acked = psn;
-    }
+    ack_line_find(g->runs, g->direction, write_ack, &path);
     fprintf(g->out, "\"/>\n");
 }
 

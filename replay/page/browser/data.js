@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-// Data of the page: decodes the columns that page_data.c writes, compares connections, and formats numbers. No DOM.
+// Data of the page: decodes the columns that page_data.c writes, and formats numbers. No DOM.
 "use strict";
 
 const RoceData = (function () {
-  // Bits of a run's marks: enum run_mark in packet_runs.h.
-  const MARK = { impliedNak: 2, ackedBefore: 16 };
   const FRAMES_MAX = 50; // maximum number of ranges of frames in a display filter
   const OPERATIONS = { SEND: "send", WRITE: "write", READ: "read", "compare and swap": "atomic",
     "fetch and add": "atomic" };
@@ -28,31 +26,19 @@ const RoceData = (function () {
     const c = conn.runs;
     if (!c) return null;
     const n = c.time.length, time = sums(c.time, 1e-9), frame = sums(c.frame, 1), at = [0, 0];
-    const styles = c.styles.map((s) => ({
-      side: s[0], class: s[1], kind: s[2], cause: s[3], marks: s[4], sport: s[5], syndrome: s[6], direction: s[7] }));
-    const style = c.style.map((s) => styles[s]);
+    const style = c.style.map((s) => c.styles[s]);
     const end = time.map((t, i) => t + c.duration[i] * 1e-9), lastFrame = frame.map((f, i) => f + c.frames[i]);
     return {
       length: n, time, end, frame, lastFrame, count: c.count, span: c.span, payload: c.payload, wire: c.wire,
       psn: c.psn.map((delta, i) => at[style[i].direction] += delta), psnBase: c.psn_base, flight: c.flight,
-      styles, style, rtt: dense(c.rtt, n), wait: dense(c.wait, n), gap: dense(c.gap, n), ce: dense(c.ce, n) };
+      style, rtt: dense(c.rtt, n), wait: dense(c.wait, n), gap: dense(c.gap, n), ce: dense(c.ce, n) };
   }
 
-  // Returns the waits of the time budget; each ends with a run `r`. The entries of a legend contain them.
-  function decodeBands(conn, runs) {
-    const bandsOf = (direction) => ([color, text, pairs]) => (color === "lost" || !pairs
-      ? [] : pairs).flatMap((run, k) => k % 2 ? [] : [{
-      direction, color, text: text.replace("band: ", ""), run, psn: runs.psn[run], to: runs.time[run],
-      from: runs.time[run] - pairs[k + 1] * 1e-9, ackedBefore: runs.style[run].marks & MARK.ackedBefore }]);
-    return conn.legends.flatMap((legend, direction) => legend.flatMap(bandsOf(direction)));
-  }
-
-  // Returns the rings at the places of losses; each is `offset` PSNs above a run.
-  function decodeLosses(conn) {
-    const of = (legend) => (legend.find(([color]) => color === "lost") || [])[2] || [];
-    return conn.legends.map((legend) => of(legend).flatMap((run, k, all) => k % 3 ? [] : [{
-      run, offset: all[k + 1], text: all[k + 2] }]));
-  }
+  // Returns the waits of the time budget; each ends with a run.
+  const decodeBands = (conn, runs) => conn.bands.map(([direction, entry, run, ns]) => {
+    const [color, text] = conn.legends[direction][entry], to = runs.time[run];
+    return { direction, color, text: text.replace("band: ", ""), run, psn: runs.psn[run], from: to - ns * 1e-9, to };
+  });
 
   function decodeMessages(conn) {
     return (conn.messages || []).map((m) => ({
@@ -63,23 +49,6 @@ const RoceData = (function () {
       .map((m) => Object.assign(m, { end: m.steps ? Math.max(m.done, ...m.steps) : m.done }));
   }
 
-  // ---- figures of a connection, from the members of "check --json" ----
-  const or0 = (v) => v || 0;
-  const lengthNs = (of) => or0(of.duration_ns); // of a connection or capture
-  const goodput = (conn) => or0(conn.a.goodput_bytes) + or0(conn.b.goodput_bytes);
-  const waitedNs = (conn) => (conn.waits || []).reduce((sum, w) => sum + w.ns, 0);
-  const retransmitted = (s) => Object.values(s.retransmissions || {}).reduce((sum, r) => sum + or0(r.packets), 0);
-  const sentAgain = (conn) => [conn.a, conn.b].reduce((n, s) => n + retransmitted(s) + or0(s.repeated_responses), 0);
-  const packets = (conn) => or0(conn.a.packets) + or0(conn.b.packets);
-  const trouble = (conn) => or0(conn.trouble); // 0 for none, larger is worse
-  const worstFirst = (conns) => conns.slice().sort((x, y) =>
-    trouble(y) - trouble(x) || waitedNs(y) - waitedNs(x) || packets(y) - packets(x));
-
-  // The first sentence of the page, and whether it is good news. A page of one chosen connection begins with that one.
-  const lead = ({ summary: s, connections: [conn, ...more] }) => conn && !more.length && s.connections > 1
-    ? { good: !trouble(conn), text: conn.headline } : { good: !s.trouble, text: s.headline };
-
-  // ---- bins and periods ----
   // Sums a value of the runs into bins between two times; a run counts evenly over its duration.
   function binned(runs, t0, t1, bins, valueOf) {
     const out = new Float64Array(bins), width = (t1 - t0) / bins;
@@ -108,25 +77,21 @@ const RoceData = (function () {
 
   const framesOf = (runs, indexes) => indexes.map((i) => [runs.frame[i], runs.lastFrame[i], runs.count[i]]);
 
-  // ---- texts ----
   // As %.4g, without an exponent.
   const digits = (v, n) => String(Number(v.toPrecision(n)));
+  const UNITS = [[1e9, " s"], [1e6, " ms"], [1e3, " µs"], [1, " ns"]];
+  const unitOf = (ns) => UNITS.find(([unit]) => Math.abs(ns) >= unit) || UNITS[3];
 
   // As strbuf_add_duration() in replay/util/strbuf.c.
   function duration(ns) {
-    const a = Math.abs(ns), sign = ns < 0 ? "-" : "";
-    if (a < 0.5) return "0";
-    if (a < 1e3) return sign + Math.round(a) + " ns";
-    if (a < 1e6) return sign + digits(a / 1e3, 3) + " µs";
-    return sign + (a < 1e9 ? digits(a / 1e6, 4) + " ms" : digits(a / 1e9, 4) + " s");
+    const [unit, name] = unitOf(ns), few = Math.abs(ns) < 0.5;
+    return few ? "0" : unit === 1 ? Math.round(ns) + name : digits(ns / unit, unit === 1e3 ? 3 : 4) + name;
   }
 
   // A time with so many digits that it differs from a time `step` later.
   function exactDuration(ns, step) {
-    const unit = [1e9, 1e6, 1e3].find((u) => Math.abs(ns) >= u) || 1;
-    if (Math.abs(ns) < 0.5) return "0";
-    return Number((ns / unit).toFixed(Math.min(9, Math.max(0, Math.ceil(Math.log10(unit / step)))))) +
-      { 1e9: " s", 1e6: " ms", 1e3: " µs", 1: " ns" }[unit];
+    const [unit, name] = unitOf(ns), decimals = Math.min(9, Math.max(0, Math.ceil(Math.log10(unit / step))));
+    return Math.abs(ns) < 0.5 ? "0" : Number((ns / unit).toFixed(decimals)) + name;
   }
 
   // Names a range of time, in seconds, as exactly as the range is short.
@@ -171,9 +136,8 @@ const RoceData = (function () {
   }
 
   return {
-    MARK, decodeRuns, decodeBands, decodeLosses, decodeMessages, lengthNs, goodput, waitedNs, sentAgain, packets,
-    trouble, worstFirst, lead, binned, runsBetween, framesOf, duration, exactDuration, period, size, rate,
-    count, filterOf };
+    decodeRuns, decodeBands, decodeMessages, binned, runsBetween, framesOf, duration, exactDuration, period,
+    size, rate, count, filterOf };
 })();
 
 if (typeof module !== "undefined") module.exports = RoceData;

@@ -4,13 +4,9 @@
 
 const RoceGraph = (function () {
   const D = RoceData;
-  const HEIGHT = { psn: 340, messages: 260, latency: 200, data: 170, flight: 150, rate: 150, lanes: 150 };
-  const MARKED = new Set(["nak", "rnr nak", "cnp", "dropped"]);
   const STEPS = ["taken by the RNIC", "first packet", "last packet", "acknowledged", "completed", "polled"];
   const COLORS = ("first again response response-again ack nak implied rnr timeout spurious slow cnp ce damaged " +
     "missing lost text page grid side-a side-b other").split(" ");
-  const COLOR_OF = { "request": "first", "repeated request": "again", "response": "response",
-    "repeated response": "response-again", "copy": "other" }; // of packets that are bars
   const ITEMS = ["run", "message", "band", "bin"]; // things to point at
   let colors = {};
 
@@ -25,10 +21,7 @@ const RoceGraph = (function () {
 
   const sideColor = (side) => colors[side ? "side-b" : "side-a"];
   const largest = (values) => values.reduce((m, v) => Math.max(m, v), 0);
-  const isAgain = (s) => s.class === "repeated request" || s.class === "repeated response" || s.class === "copy";
-  const hasPsn = (s) => s.class !== "cnp" && s.class !== "other";
 
-  // ---- shapes ----
   function bar(ctx, x0, x1, y0, y1, color) {
     ctx.fillStyle = color;
     ctx.fillRect(x0, Math.min(y0, y1), Math.max(x1 - x0, 2), Math.max(Math.abs(y1 - y0), 2));
@@ -47,14 +40,11 @@ const RoceGraph = (function () {
 
   // Writes a text above a place, unless it would cover another text.
   function caption(at, x0, y, text) {
-    at.ctx.font = "12px sans-serif";
     const width = at.ctx.measureText(text).width;
     const x = Math.min(Math.max(x0, at.x(at.t0)) + 8, at.x(at.t1) - width - 4);
     if (at.words.some((w) => Math.abs(w.y - y) < 16 && x < w.x + w.width + 6 && w.x < x + width + 6)) return;
     at.words.push({ x, y, width });
-    at.ctx.globalAlpha = 0.8;
     bar(at.ctx, x - 2, x + width + 2, y - 21, y - 6, colors.page);
-    at.ctx.globalAlpha = 1;
     at.ctx.fillStyle = colors.text;
     at.ctx.fillText(text, x, y - 9);
   }
@@ -85,24 +75,18 @@ const RoceGraph = (function () {
   // y1) for each thing to point at, and isNew(...): whether the graph has no such shape at these pixels yet. The shapes
   // of many packets share pixels, and drawing takes most of the time of a zoom step. ----
 
-  // The line of acknowledged PSNs, from corner to corner.
-  function paintAcks(view, at, direction) {
+  // Draws a line from corner to corner, whose value changes at some runs.
+  function stepLine(view, at, indexes, valueOf, color, width) {
     const r = view.runs, corners = [];
-    let acked = -Infinity;
-    for (let i = 0; i < r.length && r.time[i] <= at.t1; i++) {
-      const kind = r.style[i].class, isNak = kind === "nak" || kind === "rnr nak";
-      if (r.style[i].direction !== direction || !(isNak || kind === "ack" || kind === "response")) continue;
-      const to = r.psn[i] + (isNak ? 0 : r.span[i]);
-      if (to <= acked) continue;
+    indexes.filter((i) => r.time[i] <= at.t1).forEach((i) => {
       if (r.time[i] < at.t0) corners.length = 0; // only the last corner before the window
       if (corners.length) corners.push(at.x(r.time[i]), corners[corners.length - 1]);
-      corners.push(at.x(r.end[i]), at.y(to));
-      acked = to;
-    }
-    path(at.ctx, corners, colors.ack, 1.2);
+      corners.push(at.x(r.end[i]), at.y(valueOf(i)));
+    });
+    path(at.ctx, corners, color, width);
   }
 
-  // Draws the waits of a direction. Returns the captions of the long ones.
+  // Draws the waits of a direction. Returns their captions, as far as they fit.
   function paintBands(view, at, direction) {
     return view.bands.flatMap((b, k) => {
       const x0 = at.x(b.from), x1 = at.x(b.to), y = at.y(b.psn);
@@ -111,7 +95,8 @@ const RoceGraph = (function () {
       bar(at.ctx, x0, x1, y - 5, y + 5, colors[b.color]);
       at.ctx.globalAlpha = 1;
       at.hit("band", k, x0, x1, y - 5, y + 5);
-      return x1 - x0 < 70 ? [] : [[x0, y, b.text + ": " + D.duration((b.to - b.from) * 1e9)]];
+      const time = D.duration((b.to - b.from) * 1e9), fits = (text) => at.ctx.measureText(text).width < x1 - x0 - 16;
+      return [b.text + ": " + time, time].filter(fits).slice(0, 1).map((text) => [x0, y, text]);
     });
   }
 
@@ -119,9 +104,9 @@ const RoceGraph = (function () {
     const r = view.runs, ctx = at.ctx, marks = [], lost = [], waits = paintBands(view, at, direction);
     for (let i = 0; i < r.length; i++) {
       const s = r.style[i], kind = s.class;
-      if (s.direction !== direction || !hasPsn(s) || r.end[i] < at.t0 || r.time[i] > at.t1) continue;
+      if (s.direction !== direction || !s.psn || r.end[i] < at.t0 || r.time[i] > at.t1) continue;
       const x0 = at.x(r.time[i]), x1 = at.x(r.end[i]), y0 = at.y(r.psn[i]), y1 = at.y(r.psn[i] + r.span[i]);
-      const color = colors[COLOR_OF[kind]];
+      const color = colors[s.color];
       if (color && r.count[i] > 1 && x1 - x0 > 3) path(ctx, [x0, y0, x1, y1], color, 3);
       else if (color && at.isNew(x0, y0, y1, color)) bar(ctx, x0, x0 + 2.5, y0, y1, color);
       if (r.gap[i] && kind !== "copy") {
@@ -131,66 +116,62 @@ const RoceGraph = (function () {
       if (kind === "nak") marks.push(["nak", x0, y0, colors.nak]);
       if (kind === "rnr nak") marks.push(["rnr", x0, y0, colors.rnr]);
       if (kind === "dropped") marks.push(["damaged", x0, y0, colors.damaged]);
-      if (s.marks & D.MARK.impliedNak) marks.push(["implied", x0, y0, colors.implied]);
+      if (s.implied) marks.push(["implied", x0, y0, colors.implied]);
       at.hit("run", i, x0, x1, y0, y1);
     }
-    paintAcks(view, at, direction);
+    const acked = (i) => r.psn[i] + (r.style[i].syndrome ? 0 : r.span[i]);
+    stepLine(view, at, view.conn.acks[direction], acked, colors.ack, 1.2);
     marks.forEach((m) => mark(ctx, ...m));
-    view.losses[direction].forEach((l) => {
-      const x = at.x(r.time[l.run]), y = at.y(r.psn[l.run] + l.offset + 0.5);
+    view.conn.losses[direction].forEach(([run, offset, text]) => {
+      const x = at.x(r.time[run]), y = at.y(r.psn[run] + offset + 0.5);
       ctx.beginPath();
       ctx.arc(x, y, 7, 0, 7);
       ctx.strokeStyle = colors.lost;
       ctx.lineWidth = 2;
       ctx.stroke();
-      lost.push([x, y, l.text]);
+      lost.push([x, y, text]);
     });
     lost.concat(waits).forEach((text) => caption(at, ...text));
   }
 
   function paintFlight(view, at) {
+    const r = view.runs;
     [0, 1].forEach((direction) => {
-      const r = view.runs, points = [];
-      for (let i = 0; i < r.length; i++) {
-        if (r.style[i].direction !== direction || r.style[i].class === "cnp" || r.time[i] > at.t1) continue;
+      const of = r.style.flatMap((s, i) => s.direction === direction && s.class !== "cnp" ? [i] : []);
+      stepLine(view, at, of, (i) => r.flight[i], sideColor(direction), 1.5);
+      of.forEach((i) => {
         const x = at.x(r.time[i]), y = at.y(r.flight[i]);
-        if (r.time[i] < at.t0) points.length = 0;
-        if (points.length) points.push(x, points[points.length - 1]);
-        points.push(x, y);
-        if (r.end[i] >= at.t0) at.hit("run", i, x, x, y, y);
-      }
-      path(at.ctx, points, sideColor(direction), 1.5);
+        if (r.time[i] <= at.t1 && r.end[i] >= at.t0) at.hit("run", i, x, x, y, y);
+      });
     });
   }
 
-  // Bins of values of the runs, per second. Each bin is about `pixels` wide.
-  function binsOf(view, t0, t1, width, pixels, values) {
-    const bins = Math.max(8, Math.floor(width / pixels)), seconds = (t1 - t0) / bins;
-    return { bins, seconds, values: values.map((of) => D.binned(view.runs, t0, t1, bins, of).map((v) => v / seconds)) };
+  // Graphs of two values per second, as stacked bars: colours, pixels of a bar, and values of a run.
+  const BINS = {
+    data: { colors: ["first", "again"], pixels: 3, names: () => ["sent the first time", "retransmitted"],
+      of: (r) => [false, true].map((again) => (i) => r.style[i].again === again ? r.payload[i] : 0) },
+    rate: { colors: ["side-a", "side-b"], pixels: 6, names: ({ a, b }) => [a.address, b.address],
+      of: (r) => [0, 1].map((side) => (i) => r.style[i].side === side ? r.wire[i] : 0) } };
+
+  function binsOf(view, kind, t0, t1, width) {
+    const bins = Math.max(8, Math.floor(width / BINS[kind].pixels)), seconds = (t1 - t0) / bins;
+    const values = BINS[kind].of(view.runs)
+      .map((of) => D.binned(view.runs, t0, t1, bins, of).map((v) => v / seconds));
+    return { seconds, values, most: Math.max(1, largest(values[0].map((v, b) => v + values[1][b]))) };
   }
 
-  // New and repeated payload.
-  function dataBins(view, t0, t1, width) {
-    const r = view.runs, pick = (again) => (i) => isAgain(r.style[i]) === again ? r.payload[i] : 0;
-    const b = binsOf(view, t0, t1, width, 3, [pick(false), pick(true)]), [fresh, again] = b.values;
-    return Object.assign(b, { fresh, again, most: largest(fresh.map((v, i) => v + again[i])) });
-  }
-
-  // Bytes that each side sent.
-  const rateBins = (view, t0, t1, width) => binsOf(view, t0, t1, width, 6,
-    [0, 1].map((side) => (i) => view.runs.style[i].side === side ? view.runs.wire[i] : 0));
-
-  function paintData(view, at, g) {
-    const d = g.bins = dataBins(view, at.t0, at.t1, at.width), w = at.width / d.bins, base = at.y(0);
-    const accept = (i) => view.runs.payload[i] > 0;
-    g.describe = (b) => ({ accept, lines: [D.size(Math.round(d.fresh[b] * d.seconds)) + " sent the first time, " +
-      D.size(Math.round(d.again[b] * d.seconds)) + " retransmitted; together " + D.rate(d.fresh[b] + d.again[b])] });
-    for (let b = 0; b < d.bins; b++) {
-      const x = at.x(at.t0) + b * w, y = at.y(d.fresh[b]), top = at.y(d.fresh[b] + d.again[b]);
-      if (d.fresh[b]) bar(at.ctx, x, x + w - 0.5, base, y, colors.first);
-      if (d.again[b]) bar(at.ctx, x, x + w - 0.5, y, top, colors.again);
-      if (top < base) at.hit("bin", b, x, x + w, top, base);
-    }
+  function paintBins(view, at, g, kind) {
+    const d = g.bins = binsOf(view, kind, at.t0, at.t1, at.width), w = at.width / d.values[0].length;
+    const names = BINS[kind].names(view.conn), of = BINS[kind].of(view.runs);
+    g.describe = (b) => ({ accept: (i) => of.some((value) => value(i) > 0), lines: d.values.map((v, k) =>
+      names[k] + ": " + D.size(Math.round(v[b] * d.seconds)) + ", " + D.rate(v[b])) });
+    d.values[0].forEach((low, b) => {
+      const x = at.x(at.t0) + b * w, tops = [0, low, low + d.values[1][b]].map((v) => at.y(v));
+      BINS[kind].colors.forEach((color, k) => {
+        if (d.values[k][b]) bar(at.ctx, x, x + w - 0.5, tops[k], tops[k + 1], colors[color]);
+      });
+      if (tops[2] < tops[0]) at.hit("bin", b, x, x + w, tops[2], tops[0]);
+    });
   }
 
   function paintLatency(view, at) {
@@ -212,19 +193,13 @@ const RoceGraph = (function () {
   }
 
   function paintRate(view, at, g) {
-    const r = view.runs, d = g.bins = rateBins(view, at.t0, at.t1, at.width), w = at.width / d.bins, left = at.x(at.t0);
-    g.describe = (b) => ({ accept: (i) => r.wire[i] > 0, lines: [0, 1].filter((side) => d.values[side][b])
-      .map((side) => view.conn[side ? "b" : "a"].address + " sent " + D.rate(d.values[side][b])) });
-    d.values.forEach((v, side) => {
-      path(at.ctx, Array.from(v).flatMap((rate, b) => [left + (b + 0.5) * w, at.y(rate)]), sideColor(side), 1.5);
-      v.forEach((rate, b) => { if (rate) at.hit("bin", b, left + b * w, left + (b + 1) * w, at.y(rate), at.y(rate)); });
-    });
+    const r = view.runs, low = at.y(0);
+    paintBins(view, at, g, "rate");
     for (let i = 0; i < r.length; i++) {
-      const isCnp = r.style[i].class === "cnp";
+      const isCnp = r.style[i].class === "cnp", x = at.x(r.time[i]);
       if (r.time[i] < at.t0 || r.time[i] > at.t1 || !(r.ce[i] || isCnp)) continue;
-      const x = at.x(r.time[i]), low = at.y(0);
-      if (r.ce[i] && at.isNew(x, 0, 0, colors.ce)) mark(at.ctx, "ce", x, low - 6, colors.ce);
-      if (isCnp) mark(at.ctx, "cnp", x, low - 18, colors.cnp);
+      if (r.ce[i] && at.isNew(x, 0, 0, colors.ce)) mark(at.ctx, "ce", x, low - 6, colors.ce, true);
+      if (isCnp) mark(at.ctx, "cnp", x, low - 18, colors.cnp, true);
       at.hit("run", i, x, x, low - 18, low - 6);
     }
   }
@@ -254,16 +229,14 @@ const RoceGraph = (function () {
       const s = r.style[i];
       if (s.class === "cnp" || r.end[i] < at.t0 || r.time[i] > at.t1) continue;
       const x0 = at.x(r.time[i]), x1 = at.x(r.end[i]), y = at.y(s.lane + 0.5);
-      const color = isAgain(s) ? colors.again : MARKED.has(s.class) ? colors.nak : sideColor(s.side);
+      const color = s.again ? colors.again : s.marked ? colors.nak : sideColor(s.side);
       if (at.isNew(x0, x1, y, color)) bar(at.ctx, x0, Math.max(x1, x0 + 2), y - half, y + half, color);
       at.hit("run", i, x0, x1, y - half, y + half);
     }
   }
 
-  const laneOf = (style) => (style.side ? "b " : "a ") + style.sport;
-  const lanesHeight = (lanes) => Math.min(Math.max(HEIGHT.lanes, 10 * lanes.length), 600);
+  const lanesHeight = (lanes) => Math.min(Math.max(150, 10 * lanes.length), 600);
 
-  // ---- value ranges: of what is visible between two times ----
   function visible(r, t0, t1, low, high, accept) {
     let min = Infinity, max = -Infinity;
     for (let i = 0; i < r.length; i++) {
@@ -297,15 +270,15 @@ const RoceGraph = (function () {
     psn: (direction) => ({
       paint: (view, at) => paintPsn(view, at, direction), tick: (v) => Number.isInteger(v) ? String(v) : "",
       range: ({ runs: r }, t0, t1) => padded(visible(r, t0, t1, (i) => r.psn[i] - r.gap[i], (i) => r.psn[i] + r.span[i],
-        (s) => s.direction === direction && hasPsn(s) && s.class !== "dropped"), 0.06) }),
+        (s) => s.direction === direction && s.psn && s.class !== "dropped"), 0.06) }),
     flight: () => ({ paint: paintFlight, tick: D.size,
       range: ({ runs: r }, t0, t1) => [0, 1.1 * Math.max(1,
         (visible(r, t0, t1, () => 0, (i) => r.flight[i], () => true) || [0, 1])[1])] }),
-    data: () => ({ paint: paintData, tick: D.rate,
-      range: (view, t0, t1, width) => [0, 1.1 * Math.max(1, dataBins(view, t0, t1, width).most)] }),
+    data: () => ({ paint: (view, at, g) => paintBins(view, at, g, "data"), tick: D.rate,
+      range: (view, t0, t1, width) => [0, 1.1 * binsOf(view, "data", t0, t1, width).most] }),
     latency: () => ({ paint: paintLatency, tick: String, ticker: decades, range: (view) => view.latencies }),
     rate: () => ({ paint: paintRate, tick: D.rate,
-      range: (view, t0, t1, width) => [0, 1.2 * Math.max(1, ...rateBins(view, t0, t1, width).values.map(largest))] }),
+      range: (view, t0, t1, width) => [0, 1.2 * binsOf(view, "rate", t0, t1, width).most] }),
     messages: () => ({ paint: paintMessages, tick: String, noGrid: true,
       ticker: (from, to, view) => rows(view.messages.map((m) => m.kind), from, to, 12),
       range: (view, t0, t1) => {
@@ -313,39 +286,30 @@ const RoceGraph = (function () {
         return shown.length ? [shown[shown.length - 1] + 1.5, shown[0] - 0.5] : [1, 0];
       } }),
     lanes: () => ({ paint: paintLanes, tick: String, noGrid: true, range: ({ lanes }) => [0, lanes.length],
-      ticker: (from, to, { lanes: l }) => rows(l.map((p) => "port " + p.slice(2)), from, to, lanesHeight(l) / 12) }),
+      ticker: (from, to, { lanes: l }) => rows(l.map((port) => "port " + port), from, to, lanesHeight(l) / 12) }),
   };
 
   // ---- one view: the graphs of one connection, with a common time window ----
   class View {
     constructor(conn, events) {
-      const r = D.decodeRuns(conn), styles = r.styles.filter((s) => s.class !== "cnp");
+      const r = D.decodeRuns(conn);
       this.conn = conn;
       this.events = events; // of page.js
       this.runs = r;
       this.messages = D.decodeMessages(conn);
       this.bands = D.decodeBands(conn, r);
-      this.losses = D.decodeLosses(conn);
-      this.lanes = [...new Set(styles.map(laneOf))].sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
-      const laneAt = new Map(this.lanes.map((lane, i) => [lane, i]));
-      styles.forEach((s) => { s.lane = laneAt.get(laneOf(s)); });
+      this.lanes = conn.runs.lanes;
       this.graphs = [];
-      const last = this.messages.reduce((t, m) => Math.max(t, m.end), largest(r.end));
-      const first = this.messages.reduce((t, m) => Math.min(t, m.begin), r.time[0]);
-      const pad = Math.max((last - first) * 0.02, 1e-6);
-      const all = this.messages.map((m) => m.ns).concat(Array.from(r.rtt)).filter((v) => v > 0);
-      const range = [all.reduce((a, b) => Math.min(a, b), Infinity), largest(all)].map(Math.log10);
-      this.latencies = all.length ? [range[0] - 0.2, range[1] + 0.2] : [0, 1];
+      const [first, last] = conn.window.map((ns) => ns * 1e-9), pad = Math.max((last - first) * 0.02, 1e-6);
+      this.latencies = conn.latencies.map((ns, i) => ns ? Math.log10(ns) + [-0.2, 0.2][i] : i);
       this.full = [first - pad, last + pad];
       this.window = this.full;
-      const isTrouble = (s, i) => isAgain(s) || MARKED.has(s.class) || r.gap[i] || s.marks & D.MARK.impliedNak;
-      this.trouble = r.style.flatMap((s, i) => isTrouble(s, i) ? [i] : []);
     }
     add(div, kind, direction) {
       const spec = KINDS[kind](direction), view = this;
       const g = { div, spec, hits: [] }; // hits: x0, x1, y0, y1, index into ITEMS, index; of each thing drawn
       const step = () => (view.window[1] - view.window[0]) * 5e7;
-      div.style.height = (kind === "lanes" ? lanesHeight(this.lanes) : HEIGHT[kind]) + "px";
+      if (kind === "lanes") div.style.height = lanesHeight(this.lanes) + "px"; // the others are in page.css
       g.dygraph = new Dygraph(div, [[this.full[0], 0], [this.full[1], 0]], {
         labels: ["time", "value"], legend: "never", dateWindow: this.window.slice(),
         visibility: [false], // the painters draw all points
@@ -376,6 +340,7 @@ const RoceGraph = (function () {
       ctx.beginPath();
       ctx.rect(area.x, area.y, area.w, area.h);
       ctx.clip();
+      ctx.font = "12px sans-serif";
       const seen = new Set(), palette = Object.values(colors);
       const isNew = (a, b, c, color) => seen.size !== seen.add(
         ((Math.round(a) * 4096 + Math.round(b)) * 4096 + Math.round(c)) * 32 + palette.indexOf(color)).size;
@@ -408,7 +373,6 @@ const RoceGraph = (function () {
     }
     pan(share) { this.setWindow(...this.window.map((t) => t + (this.window[1] - this.window[0]) * share)); }
     reset() { this.setWindow(this.full[0], this.full[1]); }
-    // Moves the cursor to a run and shows it.
     moveTo(i, closeUp) {
       const t = this.runs.time[i], [t0, t1] = this.window;
       const half = (closeUp ? (this.full[1] - this.full[0]) / 40 : t1 - t0) / 2;
@@ -427,16 +391,20 @@ const RoceGraph = (function () {
       if (to !== undefined) this.moveTo(to, false);
     }
     key(e) {
+      if (e.ctrlKey || e.metaKey || e.altKey) return;
+      if (this.act((e.shiftKey && e.key.startsWith("Arrow") ? "Shift " : "") + e.key)) e.preventDefault();
+    }
+    // Does what a key or a button of the tools demands. Returns whether it demands anything.
+    act(key) {
       const all = () => Array.from({ length: this.runs.length }, (_, i) => i);
-      const actions = {
-        ArrowRight: () => e.shiftKey ? this.pan(0.25) : this.next(all(), 1),
-        ArrowLeft: () => e.shiftKey ? this.pan(-0.25) : this.next(all(), -1),
+      const action = {
+        ArrowRight: () => this.next(all(), 1), ArrowLeft: () => this.next(all(), -1),
+        "Shift ArrowRight": () => this.pan(0.25), "Shift ArrowLeft": () => this.pan(-0.25),
         "+": () => this.zoom(0.5), "=": () => this.zoom(0.5), "-": () => this.zoom(2), "0": () => this.reset(),
-        n: () => this.next(this.trouble, 1), p: () => this.next(this.trouble, -1),
-        Enter: () => this.cursor !== undefined && this.events.onPick({ item: "run", index: this.cursor }) };
-      if (!actions[e.key] || e.ctrlKey || e.metaKey || e.altKey) return;
-      e.preventDefault();
-      actions[e.key]();
+        n: () => this.next(this.conn.troubles, 1), p: () => this.next(this.conn.troubles, -1),
+        Enter: () => this.cursor !== undefined && this.events.onPick({ item: "run", index: this.cursor }) }[key];
+      if (action) action();
+      return Boolean(action);
     }
     // Finds what is nearest to the mouse, at most 20 pixels away. A packet near a band precedes the band.
     point(g, e) {
@@ -452,7 +420,6 @@ const RoceGraph = (function () {
       g.near = best;
       this.events.onPoint(best ? this.describe(best) : null, best, e.clientX, e.clientY);
     }
-    // The runs of a bin or band.
     runsOf(near) {
       const b = near.item === "band" && this.bands[near.index];
       if (b) return D.runsBetween(this.runs, b.from, b.to, (i) => this.runs.style[i].direction === b.direction);
@@ -490,31 +457,27 @@ const RoceGraph = (function () {
     }
     describeRun(i) {
       const r = this.runs, s = r.style[i], first = r.psn[i], psn = (first + r.psnBase[s.direction]) & 0xFFFFFF;
-      const name = s.class.replace("nak", "NAK").replace("rnr", "RNR").replace("ack", "ACK");
       const where = r.count[i] === 1 ? "frame " + r.frame[i]
         : D.count(r.count[i], "packet") + " in frames " + r.frame[i] + " to " + r.lastFrame[i];
       return [
-        where + ": " + name + (s.kind === "ACK" ? "" : " (" + s.kind + ")"),
-        hasPsn(s) && "PSN " + first + (r.span[i] > 1 ? " to " + (first + r.span[i] - 1) : "") + " from the first, " +
+        where + ": " + s.name + (s.kind === "ACK" ? "" : " (" + s.kind + ")"),
+        s.psn && "PSN " + first + (r.span[i] > 1 ? " to " + (first + r.span[i] - 1) : "") + " from the first, " +
           psn + " in the packet; " + D.size(r.payload[i]),
         "at " + D.duration(r.time[i] * 1e9) + " from " + (s.side ? this.conn.b : this.conn.a).address,
         s.cause && "retransmitted after " + s.cause +
           (r.wait[i] ? ", " + D.duration(r.wait[i]) + " after it was sent before" : ""),
         s.class === "rnr nak" && "demands a wait of " + D.duration(r.wait[i]),
         s.class === "nak" && s.syndrome,
-        ...this.losses.flat().filter((l) => l.run === i).map((l) => l.text),
+        ...this.conn.losses.flat().filter(([run]) => run === i).map(([, , text]) => text),
         r.gap[i] && D.count(r.gap[i], "packet") + " missing before it",
-        s.marks & D.MARK.impliedNak && "a response before it was skipped (implied NAK)",
-        s.marks & D.MARK.ackedBefore && "the capture shows that it was already acknowledged",
+        s.implied && "a response before it was skipped (implied NAK)",
+        s.acked && "the capture shows that it was already acknowledged",
         r.rtt[i] && "acknowledged after " + D.duration(r.rtt[i]),
         r.ce[i] && "marked: congestion experienced (CE)",
       ].filter(Boolean).concat(this.events.findingsOf(r.frame[i], r.lastFrame[i]));
     }
-    redraw() {
-      this.graphs.forEach((g) => g.dygraph.updateOptions({ gridLineColor: colors.grid, axisLineColor: colors.grid }));
-    }
     destroy() { this.graphs.splice(0).forEach((g) => g.dygraph.destroy()); }
   }
 
-  return { View, isAgain, readColors, mark, color: (name) => colors[name] };
+  return { View, readColors, mark, color: (name) => colors[name] };
 })();

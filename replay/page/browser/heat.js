@@ -67,7 +67,6 @@ const RoceHeat = (function () {
       return "#" + (r.conn.connection || 0) + " " + r.conn.title + time + ": " +
         [D.size(Math.round(of(r.bytes)))].concat(marks).join(", ");
     }
-    // Display filter of the packets of a row, or of one cell of it.
     filterOf(row, bin) {
       const { conn, runs } = this.rows[row], [from, to] = bin < 0 ? [-Infinity, Infinity] : this.period(bin);
       return D.filterOf(D.framesOf(runs, D.runsBetween(runs, from * 1e-9, to * 1e-9, () => true)), conn);
@@ -82,7 +81,6 @@ const RoceHeat = (function () {
       this.redraw();
       return true;
     }
-    // Row and bin at a place of the canvas.
     at(x, y) {
       return [clamp(y / ROW, 0, this.rows.length - 1), clamp((x - LEFT) / this.width * this.bins, -1, this.bins - 1)];
     }

@@ -5,7 +5,6 @@
 (function () {
   const D = RoceData, G = RoceGraph;
   const ROWS = { connections: 500, findings: 1000 }; // maximum number of rows of a table
-  const ANSWERS = new Set(["ack", "nak", "rnr nak", "response", "repeated response"]);
   const byId = (id) => document.getElementById(id);
   const data = JSON.parse(byId("data").textContent);
   const state = { capture: null, conns: [], chosen: null, view: null, sort: 0, down: true, filter: "" };
@@ -22,8 +21,6 @@
   const button = (text, act) => on(el("button", { type: "button" }, text), "click", act);
   const number = (content) => el("td", { class: "number" }, content);
   const numberOf = (conn) => conn.connection || 0;
-  const hex = (qpn) => "0x" + qpn.toString(16).padStart(6, "0");
-  const nameOf = (side) => side.address + (side.qpn === undefined ? "" : " (QP " + hex(side.qpn) + ")");
   const announce = (text) => { byId("status").textContent = text; };
 
   // An entry of a legend: a coloured area, or the sign with which the text begins.
@@ -40,7 +37,6 @@
     copied.then(() => done(true), () => done(false));
   }
 
-  // ---- overview ----
   function showBudget(conn) {
     const parts = conn.budget || [], label = parts.map((p) => p[1]).join(", ");
     const bars = parts.map(([color, , share]) =>
@@ -50,37 +46,30 @@
       el("ul", { class: "legend" }, ...parts.map(keyOf))] : []));
   }
 
-  // The columns of the table of connections in page.html.
-  const COLUMNS = [
-    { value: D.trouble, text: (c) => c.state, badge: true },
-    { value: (c) => -numberOf(c), text: (c) => "#" + numberOf(c) + " " + c.title, open: true },
-    { value: D.packets, text: (v) => v.toLocaleString("en") },
-    { value: D.goodput, text: D.size },
-    { value: D.sentAgain, text: (v) => v.toLocaleString("en") },
-    { value: D.waitedNs, text: D.duration },
-    { value: D.lengthNs, text: D.duration },
-  ];
+  // Formats of the numbers of a connection in the table of page.html, which follow its state and title.
+  const FORMATS = [(v) => v.toLocaleString("en"), D.size, (v) => v.toLocaleString("en"), D.duration, D.duration];
 
+  // The connections that the filter accepts. The capture has them in the order of their trouble.
   function sorted() {
-    const { value } = COLUMNS[state.sort], words = state.filter.toLowerCase().split(/\s+/).filter(Boolean);
+    const words = state.filter.toLowerCase().split(/\s+/).filter(Boolean), { sort } = state;
     const textOf = (c) => ("#" + numberOf(c) + " " + c.title + " " + c.state).toLowerCase();
-    const kept = D.worstFirst(state.capture.connections).filter((c) => words.every((w) => textOf(c).includes(w)));
-    if (state.sort === 0) return state.down ? kept : kept.reverse();
-    return kept.sort((x, y) => (state.down ? -1 : 1) * (value(x) - value(y)));
+    const kept = state.capture.connections.filter((c) => words.every((w) => textOf(c).includes(w)));
+    const value = (c) => sort === 1 ? -numberOf(c) : c.row[sort - 2];
+    if (sort) kept.sort((x, y) => value(y) - value(x));
+    return state.down ? kept : kept.reverse();
   }
 
-  function cellOf(conn, c) {
-    if (c.open) return el("td", { class: "title" }, button(c.text(conn), () => choose(conn, true)));
-    if (!c.badge) return number(c.text(c.value(conn)));
-    return el("td", {}, el("span", { class: "badge " + (D.trouble(conn) ? "bad" : "good") }, c.text(conn)));
-  }
+  const cellsOf = (conn) => [
+    el("td", {}, el("span", { class: "badge " + (conn.trouble ? "bad" : "good") }, conn.state)),
+    el("td", { class: "title" }, button("#" + numberOf(conn) + " " + conn.title, () => choose(conn, true))),
+    ...conn.row.map((v, i) => number(FORMATS[i](v)))];
 
   function showTable() {
     const table = byId("conns"), all = state.capture, conns = state.conns = sorted();
     const order = state.down ? "descending" : "ascending";
     table.querySelectorAll("th").forEach((th, i) => th.setAttribute("aria-sort", i === state.sort ? order : "none"));
     table.tBodies[0].replaceChildren(...conns.slice(0, ROWS.connections).map((conn) =>
-      el("tr", { class: conn === state.chosen ? "chosen" : undefined }, ...COLUMNS.map((c) => cellOf(conn, c)))));
+      el("tr", { class: conn === state.chosen ? "chosen" : undefined }, ...cellsOf(conn))));
     byId("shown").textContent = conns.length + " of " + all.connections.length + " connections" +
       (conns.length > ROWS.connections ? ", the first " + ROWS.connections + " are listed" : "") +
       (all.connections_left_out ? "; " + all.connections_left_out + " more are not in this page" : "");
@@ -89,7 +78,7 @@
   // Bytes and troubles of each connection over time, the worst connections first.
   function showHeat() {
     const signs = byId("heat-legend").querySelectorAll(".sign");
-    const heat = state.heat = new RoceHeat.Heat(byId("heat"), state.conns, D.lengthNs(state.capture));
+    const heat = state.heat = new RoceHeat.Heat(byId("heat"), state.conns, state.capture.duration_ns);
     signs.forEach((sign, k) => { sign.parentElement.hidden = !heat.rows.some((r) => r.marks[k].some((v) => v)); });
     byId("heat-rows").textContent = state.conns.length > heat.rows.length
       ? "The first " + heat.rows.length + " of the table are drawn." : "";
@@ -127,14 +116,11 @@
   }
 
   function showFindings() {
-    const table = byId("findings"), list = state.capture.findings.slice();
-    list.sort((x, y) => Boolean(x.known) - Boolean(y.known));
+    const table = byId("findings"), list = state.capture.findings;
     byId("findings-count").textContent = state.capture.about_findings;
     table.parentElement.hidden = !list.length;
     table.tBodies[0].replaceChildren(...list.slice(0, ROWS.findings).map(rowOf));
   }
-
-  // ---- one connection ----
 
   // Shows lines next to the mouse; hides the last ones without lines.
   function showTip(lines, x, y) {
@@ -171,20 +157,6 @@
     });
   }
 
-  // What a connection has. The attributes data-if of the figures in page.html name these members.
-  function partsOf(conn, v) {
-    const r = v.runs, used = (test) => r.style.some(test), early = v.bands.some((b) => b.ackedBefore);
-    const has = { data: true, again: used(G.isAgain), cnp: used((s) => s.class === "cnp"), ce: r.ce.some(Boolean),
-      rtt: r.rtt.some(Boolean), timed: v.messages.some((m) => m.steps), messages: v.messages.length > 0,
-      early: early || used((s) => s.class === "repeated response"), left: conn.messages_left_out,
-      flight: r.flight.some(Boolean) && used((s) => ANSWERS.has(s.class)), lanes: v.lanes.length > 2 };
-    [0, 1].forEach((side) => {
-      has["messages" + side] = v.messages.some((m) => m.side === side);
-      has["flight" + side] = r.style.some((s, i) => s.direction === side && r.flight[i]);
-    });
-    return Object.assign(has, { latency: has.messages || has.rtt, rate: has.cnp || has.ce });
-  }
-
   function addGraph(figure, to, kind, direction) {
     const name = figure.querySelector("h3").textContent + ". " + figure.querySelector("figcaption").textContent;
     const div = el("div", { class: "graph", tabindex: "0", role: "application", "aria-label": name });
@@ -195,7 +167,7 @@
   }
 
   function showGraphs(conn) {
-    const names = [conn.a, conn.b].map(nameOf), has = partsOf(conn, state.view);
+    const { names, has } = conn; // the attributes data-if of page.html name the members of `has`
     const figures = [...byId("figures").content.children].map((figure) => figure.cloneNode(true));
     conn.legends.forEach((legend, d) => {
       const figure = figures[0].cloneNode(true);
@@ -208,9 +180,10 @@
     figures.slice(1).filter((figure) => has[figure.dataset.graph]).forEach((figure) => {
       figure.querySelectorAll("[data-if]").forEach((e) => { if (!has[e.dataset.if]) e.remove(); });
       figure.querySelectorAll("[data-side]").forEach((e) => e.append(names[e.dataset.side]));
-      figure.querySelectorAll(".left-out").forEach((e) => e.append(String(has.left + state.view.messages.length)));
+      const operations = String(conn.messages_left_out + state.view.messages.length);
+      figure.querySelectorAll(".left-out").forEach((e) => e.append(operations));
       addGraph(figure, "graphs", figure.dataset.graph);
-      if (figure.dataset.graph === "latency") showHistograms(conn);
+      if (figure.dataset.graph === "latency") showDistributions(conn);
     });
   }
 
@@ -223,7 +196,7 @@
       .map((m) => [m.frame, m.frame, 1]);
   }
 
-  function histogramRow(conn, side, key, [low, high, count], most) {
+  function bucketRow(conn, { side, key }, [low, high, count], most) {
     const share = styled(el("span", { class: "share" }), {
       background: "var(--side-" + "ab"[side] + ")", width: Math.max(1, 300 * count / most) + "px" });
     const pick = button(String(count), () => copy(D.filterOf(framesOf(side, key, low, high), conn)));
@@ -231,18 +204,12 @@
       number(D.duration(low) + " to " + D.duration(high)), number(pick), el("td", { class: "wide" }, share));
   }
 
-  function showHistograms(conn) {
-    const names = { send: "SEND", write: "WRITE", read: "READ", atomic: "Atomic", other: "Other",
-      rtt: "Round trip of acknowledgements" };
-    const all = ["a", "b"].flatMap((letter, side) => Object.entries((conn.histogram || {})[letter] || {})
-      .map(([key, numbers]) => ({ letter, side, key, numbers })));
-    all.forEach(({ letter, side, key, numbers }) => {
-      const buckets = numbers.flatMap((_, i) => i % 3 ? [] : [numbers.slice(i, i + 3)]);
-      if (buckets.length < 2) return;
+  function showDistributions(conn) {
+    conn.distributions.filter((d) => d.buckets.length > 1).forEach((d) => {
       const details = byId("distribution").content.firstElementChild.cloneNode(true);
-      const most = Math.max(...buckets.map((b) => b[2]));
-      details.querySelector("summary").append(names[key] + " of " + conn[letter].address);
-      details.querySelector("tbody").append(...buckets.map((b) => histogramRow(conn, side, key, b, most)));
+      const most = Math.max(...d.buckets.map((b) => b[2]));
+      details.querySelector("summary").append(d.title);
+      details.querySelector("tbody").append(...d.buckets.map((b) => bucketRow(conn, d, b, most)));
       byId("graphs").append(details);
     });
   }
@@ -260,9 +227,7 @@
     byId("conn-words").replaceChildren(...terms.filter((term) => said.includes(term.textContent))
       .map((term) => el("div", {}, term.cloneNode(true), term.nextElementSibling.cloneNode(true))));
     byId("tools").hidden = byId("tools-about").hidden = !conn.runs;
-    const merged = conn.merged && D.count(conn.merged, "packet is", "packets are") +
-      " drawn together with neighbours; packets with a finding are drawn alone.";
-    announce(conn.runs ? merged || "" : "This page has no packets of this connection.");
+    announce(conn.drawn);
     if (conn.runs) {
       state.view = new G.View(conn, events);
       showGraphs(conn);
@@ -273,17 +238,17 @@
     if (focus) byId("connection").focus();
   }
 
-  function showLead({ text, good }) {
+  function showLead(text, good) {
     Object.assign(byId("lead"), { textContent: text, className: good ? "good" : "bad" });
   }
 
   function showCapture(capture) {
     const { connections: conns, summary } = capture, single = conns.length === 1;
-    const worst = conns.find((c) => c.headline && summary.headline.startsWith(c.headline)) || D.worstFirst(conns)[0];
+    const worst = conns.find((c) => c.headline && summary.headline.startsWith(c.headline)) || conns[0];
     Object.assign(state, { capture, filter: byId("filter").value = "" });
     byId("file").textContent = capture.file;
     if (!data.has_results) {
-      showLead(D.lead(capture));
+      showLead(capture.lead, capture.good);
       document.title = capture.file + " - RoCEdrill";
       byId("advice").textContent = worst && worst.advice || "";
     }
@@ -309,15 +274,9 @@
   watchHeat();
   byId("conns").querySelectorAll("th button").forEach((b, i) =>
     on(b, "click", () => showAll({ down: state.sort !== i || !state.down, sort: i })));
-  const tools = { "zoom-in": (v) => v.zoom(0.5), "zoom-out": (v) => v.zoom(2), "pan-left": (v) => v.pan(-0.25),
-    "pan-right": (v) => v.pan(0.25), reset: (v) => v.reset(), previous: (v) => v.next(v.trouble, -1),
-    next: (v) => v.next(v.trouble, 1) };
-  Object.entries(tools).forEach(([id, act]) => on(byId(id), "click", () => state.view && act(state.view)));
-  on(matchMedia("(prefers-color-scheme: dark)"), "change", () => {
-    G.readColors();
-    [state.view, state.heat].forEach((drawn) => drawn && drawn.redraw());
-  });
+  byId("tools").querySelectorAll("button").forEach((b) => on(b, "click", () => state.view.act(b.dataset.key)));
+  on(matchMedia("(prefers-color-scheme: dark)"), "change", () => (G.readColors(), showCapture(state.capture)));
   if (data.captures.length) showCapture(data.captures[0]);
-  else if (!data.has_results) showLead({ good: false, text: "No capture could be read." });
+  else if (!data.has_results) showLead("No capture could be read.", false);
   window.rocedrill = state; // for tests
 })();

@@ -16,6 +16,7 @@ import sys
 import tempfile
 
 from chromium import Chromium
+from page_captures import write_incast, write_sprayed, write_troubles
 
 PAGE_CAPTURES = 25  # number of captures in one page
 PIXELS = 1.01  # largest difference of a place
@@ -212,16 +213,22 @@ def check_psn(g, packets, conn):
             fail(g.where, f"bands of {color}: {least * 1e3:.3f} to {most * 1e3:.3f} ms, JSON {ns * 1e-6:.3f} ms")
 
 
-def check_data(g, packets, conn):
-    again = [p["kind"] in ("repeated request", "repeated response", "copy") for p in packets]
-    fresh, more = (g.bins(3, [(p["t"], p["event"]["payload"]) for p, a in zip(packets, again) if a == which]) for which in (False, True))
-    width = g.area[2] / len(fresh)
-    want = [bar("first", g.area[0] + b * width, g.y(0), g.y(v), max(width - 0.5, 2)) for b, v in enumerate(fresh) if v]
-    want += [bar("again", g.area[0] + b * width, g.y(fresh[b]), g.y(fresh[b] + v), max(width - 0.5, 2)) for b, v in enumerate(more) if v]
-    drawn = g.rects(1, "first", "again")
-    g.compare("payload", drawn, want)
+def check_bins(g, pixels, names, values):
+    """Compares stacked bars with the sums of two lists of (time, value)."""
+    low, high = (g.bins(pixels, v) for v in values)
+    width = g.area[2] / len(low)
+
+    def bars(name, bins, below):
+        return [bar(name, g.area[0] + b * width, g.y(below[b]), g.y(below[b] + v), max(width - 0.5, 2)) for b, v in enumerate(bins) if v]
+    drawn, want = g.rects(1, *names), bars(names[0], low, [0] * len(low)) + bars(names[1], high, low)
+    g.compare("bars", drawn, want)
     if len(drawn) != len(want):
         fail(g.where, f"{len(drawn)} bars, --events {len(want)}")
+
+
+def check_data(g, packets, conn):
+    again = [p["kind"] in ("repeated request", "repeated response", "copy") for p in packets]
+    check_bins(g, 3, ("first", "again"), [[(p["t"], p["event"]["payload"]) for p, a in zip(packets, again) if a == which] for which in (False, True)])
 
 
 def check_flight(g, packets, conn):
@@ -247,11 +254,7 @@ def check_latency(g, packets, operations, start):
 
 
 def check_rate(g, packets, conn):
-    for side, color in enumerate(("side-a", "side-b")):
-        rates = g.bins(6, [(p["t"], p["event"]["bytes"]) for p in packets if p["side"] == side])
-        width = g.area[2] / len(rates)
-        g.compare(color, [("rate", *point) for line in g.lines(color, 1.5) for point in line],
-                  [("rate", g.area[0] + (b + 0.5) * width, g.y(v)) for b, v in enumerate(rates)])
+    check_bins(g, 6, ("side-a", "side-b"), [[(p["t"], p["event"]["bytes"]) for p in packets if p["side"] == side] for side in (0, 1)])
     for name, corners, dx, up, of in (("ce", 8, 3, 6, [p for p in packets if "ce" in p["event"]["flags"]]),
                                       ("cnp", 3, 0, 24, [p for p in packets if p["kind"] == "cnp"])):
         drawn = [(name, *s[2][0]) for s in g.shapes if s[0] == "mark" and s[1] == g.colors[name] and len(s[2]) == corners]
@@ -376,6 +379,9 @@ def main():
     rocedrill, chromium, *captures = sys.argv[1:]
     conns, graphs = 0, {}
     with tempfile.TemporaryDirectory() as folder, Chromium(chromium) as browser:
+        for write, name, cnt in (write_incast, "incast", 6), (write_troubles, "troubles", 5), (write_sprayed, "sprayed", 600):
+            captures.append(os.path.join(folder, name + ".pcap"))
+            write(captures[-1], cnt)
         browser.call("Page.addScriptToEvaluateOnNewDocument", source=RECORDER)
         for i in range(0, len(captures), PAGE_CAPTURES):
             cnt, more = check_page(browser, rocedrill, folder, captures[i:i + PAGE_CAPTURES])

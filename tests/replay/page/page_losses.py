@@ -95,9 +95,7 @@ def losses_of(conn):
     for step in conn["runs"]["frame"]:
         at += step
         frames.append(at)
-    legends = [entry for entry in conn["legends"][0] if entry[0] == "lost"]
-    values = legends[0][2] if legends else []
-    return [(frames[values[k]], values[k + 1], values[k + 2]) for k in range(0, len(values), 3)]
+    return [(frames[run], offset, text) for run, offset, text in conn["losses"][0]]
 
 
 def main():

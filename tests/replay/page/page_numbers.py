@@ -39,8 +39,35 @@ def drawn(conn, side, value, *classes, kind=None):
     if not runs:
         return 0
     of = [runs["styles"][s] for s in runs["style"]]
-    return sum(v for v, s in zip(runs[value], of) if s[0] == side and (not classes or s[1] in classes) and
-               kind in (None, s[2]))
+    return sum(v for v, s in zip(runs[value], of) if s["side"] == side and (not classes or s["class"] in classes) and
+               kind in (None, s["kind"]))
+
+
+def missing(conn, side):
+    """Returns the number of PSNs that are missing before the requests of a side."""
+    runs = conn.get("runs", {"gap": []})
+    gaps = dict(zip(runs["gap"][::2], runs["gap"][1::2]))
+    return sum(gap for run, gap in gaps.items() if (style := runs["styles"][runs["style"][run]])["side"] == side and "request" in style["class"])
+
+
+def check_row(name, line, conn):
+    """Expects that the table of connections has the figures of the JSON."""
+    sides = line["a"], line["b"]
+    again = sum(sum(r["packets"] for r in s["retransmissions"].values()) + s["repeated_responses"] for s in sides)
+    want = [sum(s["packets"] for s in sides), sum(s["goodput_bytes"] for s in sides), again,
+            sum(w["ns"] for w in line["waits"]), line["last_time_ns"] - line["first_time_ns"]]
+    if conn["row"] != want:
+        fail(name, f"connection {line['connection']}: row {conn['row']}, JSON {want}")
+
+
+def check_order(name, capture):
+    """Expects that the worst connection is the first one, and that the page begins with the sentence of the summary."""
+    ranks = [(-c["trouble"], -c["row"][3], -c["row"][0]) for c in capture["connections"]]
+    if ranks != sorted(ranks):
+        fail(name, f"order of the connections {ranks}")
+    summary = capture["summary"]
+    if (capture["lead"], capture["good"]) != (summary["headline"], not summary.get("trouble")):
+        fail(name, f"first sentence {capture['lead']}, good {capture['good']}, summary {summary}")
 
 
 def check_copies(name, conn):
@@ -48,7 +75,7 @@ def check_copies(name, conn):
     at, psns = [0, 0], {}
     runs = conn.get("runs", {"style": [], "psn": []})
     for style, psn in zip(runs["style"], runs["psn"]):
-        side, kind, *_, direction = runs["styles"][style]
+        kind, direction = (runs["styles"][style][key] for key in ("class", "direction"))
         if kind in ("cnp", "other"):
             continue
         at[direction] += psn
@@ -82,6 +109,7 @@ def check_budget(name, line, conn):
 def check_conn(name, line, conn):
     check_copies(name, conn)
     check_budget(name, line, conn)
+    check_row(name, line, conn)
     for key, value in without_empty(line).items():
         if conn.get(key) != value:
             fail(name, f"connection {line['connection']}: {key}: page {conn.get(key)}, JSON {value}")
@@ -106,10 +134,11 @@ def check_conn(name, line, conn):
         same("CNPs", drawn(conn, side, "count", "cnp"), s["cnps"])
         same("copies", drawn(conn, side, "count", "copy"), s["copies"])
         same("dropped", drawn(conn, side, "count", "dropped"), s["bad_icrc"] + s["malformed"])
-        hist = conn.get("histogram", {}).get(letter, {})
+        hist = {d["key"]: sum(b[2] for b in d["buckets"]) for d in conn["distributions"] if d["side"] == side}
         for oper, o in s["operations"].items():
-            same(oper + " latencies", sum(hist.get(oper, [])[2::3]), (o["latency_ns"] or {"count": 0})["count"])
-        same("round trips", sum(hist.get("rtt", [])[2::3]), (s["ack_rtt_ns"] or {"count": 0})["count"])
+            same(oper + " latencies", hist.get(oper, 0), (o["latency_ns"] or {"count": 0})["count"])
+        same("round trips", hist.get("rtt", 0), (s["ack_rtt_ns"] or {"count": 0})["count"])
+        same("missing packets", missing(conn, side), s["missing_psns"])
     runs = conn.get("runs", {"ce": [], "count": []})
     if sum(runs["ce"][1::2]) != line["a"]["ce_marked"] + line["b"]["ce_marked"]:
         fail(name, f"connection {line['connection']}: CE marks: page {sum(runs['ce'][1::2])}")
@@ -146,6 +175,7 @@ def check(rocedrill, name, folder):
     summary = next(line for line in lines if line["type"] == "summary")
     if capture["summary"] != without_empty(summary):
         fail(name, f"summary: page {capture['summary']}, JSON {without_empty(summary)}")
+    check_order(name, capture)
     conns = {c.get("connection", 0): c for c in capture["connections"]}
     want = [line for line in lines if line["type"] == "connection"]
     if len(conns) != len(want):

@@ -106,6 +106,18 @@ def check_open(rocedrill, folder, capture):
         fail(capture, "--connection 0 selects other connections")
 
 
+def check_first_sentence(rocedrill, folder, capture):
+    """The page of one chosen connection begins with the sentence about it, that of all with the sentence of the summary."""
+    page = os.path.join(folder, "page.html")
+    for options in ["--connection", "2"], []:
+        run(rocedrill, "plot", *options, "--html", page, capture)
+        with open(page, encoding="utf-8") as text:
+            data = json.loads(re.search(r'id="data">(.*?)</script>', text.read(), re.S).group(1))["captures"][0]
+        want = data["connections"][0]["headline"] if options else data["summary"]["headline"]
+        if data["summary"]["connections"] < 2 or data["lead"] != want:
+            fail(capture, f"{options}: first sentence '{data['lead']}', wanted '{want}'")
+
+
 def main():
     rocedrill, captures = sys.argv[1], sys.argv[2:]
     for name in captures:
@@ -117,6 +129,7 @@ def main():
         check_slow(rocedrill, next(name for name in captures if name.endswith("/rc-rnr-then-success.pcap")))
         check_errors(rocedrill, folder, captures[0])
         check_open(rocedrill, folder, captures[0])
+        check_first_sentence(rocedrill, folder, next(name for name in captures if name.endswith("/multi-qp.pcap")))
     sys.exit(failures > 0)
 
 

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+/* Ack line: the line of acknowledged PSNs in a graph of packets. Called by page_view.c and
+ * psn_svg.c. */
+#ifndef REPLAY_PAGE_ACK_LINE_H
+#define REPLAY_PAGE_ACK_LINE_H
+
+#include "page/packet_runs.h"
+
+/* Calls `on_ack` for each response or NAK of a direction at which the line rises. `psn`: PSN to
+ * which it rises, relative to the first run of the direction; does not wrap. */
+void ack_line_find(const struct packet_runs *runs, unsigned direction,
+                   void (*on_ack)(void *user, const struct packet_run *run, int64_t psn),
+                   void *user);
+
+#endif

@@ -20,8 +20,9 @@ struct rnic_cq {
     enum rnic_cq_armed armed;
     uint32_t event_cnt;     /* moderation: number of completions that raise a notification */
     rnic_time event_period; /* moderation: maximum delay of a notification, ns; 0: no moderation */
-    uint32_t held;          /* number of completions that were added since the user requested a
-                             * notification */
+    uint32_t held;          /* number of completions for which the requested notification is
+                             * delayed; if the user requested it for solicited completions only,
+                             * the others are not counted */
     struct rnic_heap_node moderated; /* node in rnic.moderated while held > 0; the heap sorts by the
                                       * time when the delay ends, ns */
     struct rnic_wc *wc;

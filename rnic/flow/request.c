@@ -454,8 +454,8 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
     }
     ctx->conn->inconsistent |= roce_qp_was_idle(ctx) && !roce_conn_cm_seen(ctx->conn);
     req->maybe_reused |=
-        old && roce_reuse_is_unannounced(ctx); /* the window no longer contains the earlier request
-                                                * with this PSN, so the two cannot be compared */
+        old && roce_reuse_is_unannounced(ctx); /* the window contains no earlier request with this
+                                                * PSN to compare this request with */
     if (old && req->una_known && roce_diff(now->psn, req->una) < 0 && next &&
         ctx->conn->facts.svc != ROCE_SVC_UC && !roce_request_is_out_of_order(ctx, now->psn)) {
         note_retransmission(ctx, NULL, now->psn, now->psn_cnt); /* the PSN is older than all

@@ -25,8 +25,8 @@ int recording_begin(const char *path, struct run_folder *folder, struct error *e
     if (snprintf(name, sizeof(name), "%s.XXXXXX", path) < (int)sizeof(name) &&
         run_folder_create(folder, name, error) == 0)
         return 0;
-    /* The name must differ from the names of scratch folders, because the next rnic-run deletes the
-     * scratch folders that a killed rnic-run left. */
+    /* The name must not begin as the name of a scratch folder does, because the next rnic-run
+     * deletes the scratch folders that a killed rnic-run left. */
     snprintf(name, sizeof(name), "%s/rnic-record-XXXXXX", scratch_folder());
     return run_folder_create(folder, name, error);
 }

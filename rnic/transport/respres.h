@@ -14,8 +14,8 @@
 #include "wire/opcode.h"
 
 struct rnic_respres {
-    /* Parameters of the request when it was executed; a duplicate request does not change them
-     * (R111). */
+    /* Parameters of the request when it was executed for the first time; a duplicate request does
+     * not change them (R111). */
     rnic_pos pos; /* position of the request's first PSN */
     union {
         uint64_t va;   /* READ: remote address */

@@ -136,8 +136,8 @@ void uc_path_of(const struct uc_id *id, struct rnic_cm_path *path)
 /* ---- claiming CM ports ----------------------------------------------------------------------- */
 
 /* Returns whether two ids may have the same port (core/cma.c, cma_check_port). They may in three
- * cases: both set the option "reuse address"; their addresses differ; each uses only one address
- * family, and the two families differ. */
+ * cases: both set the option "reuse address"; both have a device and their addresses differ; each
+ * uses only one address family, and the two families differ. */
 static bool may_share(const struct uc_id *a, const struct uc_id *b)
 {
     return (a->reuse && b->reuse) ||

@@ -103,7 +103,8 @@ static void check_net(struct roce_ctx *ctx)
         REPORT_ONCE(ctx, UDP_CSUM, "udp.csum", 0, pkt->udp.csum, .value = ROCE_VALUE_HEX);
 }
 
-/* Returns whether it is still undecided if the sender is Linux rxe (ROCE_PROFILE_AUTO). */
+/* Returns whether the analysis has to find out by itself if the sender is Linux rxe
+ * (ROCE_PROFILE_AUTO). The result is the same after it has found out. */
 static bool is_peer_sought(const struct roce_ctx *ctx)
 {
     return ctx->flow->opts.profile == ROCE_PROFILE_AUTO && ctx->sender;

@@ -91,9 +91,9 @@ static void confirm_new_use(struct roce_ctx *ctx, struct roce_endpoint *side)
         forget_use(ctx);
 }
 
-/* Returns true if only one packet since the suspicion of a reuse differs from the packet that the
- * old connection would have sent. A fault of the device is then more probable than a reuse of the
- * QP. */
+/* Returns true if at most one packet since the suspicion of a reuse differs from what the old
+ * connection would have sent, and neither the MSN nor the UDP port suggests a reuse. A fault of the
+ * device is then more probable than a reuse of the QP. */
 static bool is_one_fault(const struct roce_endpoint *side)
 {
     const struct roce_reuse_candidate *cand = side->reuse;

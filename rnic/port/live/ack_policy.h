@@ -14,8 +14,8 @@
  *    with it.
  * 3. ack_policy_until() returns the end of the wait. After that time the ACKs are sent.
  *
- * A wait fails if it saved neither a frame nor a system call. Three backoffs count failures. After
- * the second failure in a row, each further failure doubles the number of waits that are skipped:
+ * Three backoffs count the waits that failed, each backoff for one reason. After the second failure
+ * in a row, each further failure doubles the number of waits that are skipped:
  *   poller  the program polls too seldom to send a delayed ACK in time
  *   next    no next request arrived in time: the peer needs the ACK, or sends seldom
  *   answer  the program did not answer in time. The poll thread (poll_thread.c) uses the same
@@ -42,13 +42,12 @@
 #define ACK_POLL_LATE_NS 50000u
 
 struct backoff {
-    unsigned failures; /* number of consecutive waits that saved neither a frame nor a system call;
-                        * not counted beyond a maximum */
+    unsigned failures; /* number of consecutive waits that failed; not counted beyond a maximum */
     unsigned skip;     /* number of waits to skip from now on */
 };
 
 /* Returns whether the caller should wait this time. Returns false if this wait must be skipped
- * because earlier waits saved neither a frame nor a system call; the skipped wait is counted. */
+ * because earlier waits failed; the skipped wait is counted. */
 bool backoff_allows(struct backoff *backoff);
 void backoff_failed(struct backoff *backoff);
 void backoff_ease(struct backoff *backoff); /* Removes one failure from the count. */

@@ -114,7 +114,8 @@ struct live_raw {
 #define LIVE_NAMES 8u /* number of remembered names */
 
 /* A name in the registry that a process had claimed when rnic_live_claimed() last looked, and whose
- * owner can receive packets. The function returns this answer again until it expires. */
+ * owner can receive packets. Until this answer expires, the function does not check the owner
+ * again. */
 struct live_name {
     char name[64];
     uint64_t until; /* time when the answer expires, ns */

@@ -40,9 +40,9 @@ static bool can_answer(const struct rnic_live *live, unsigned ifindex, uint32_t 
     return live->attr.wire == RNIC_WIRE_PCAP && rnic_registry_has_device(ifindex, uid);
 }
 
-/* Returns whether a process had claimed the name when the kernel was asked less than BELIEF_NS ago.
- * Then the owner of the name is not searched again: many REQs may ask for one name, and the
- * kernel's list of all sockets is long. */
+/* Returns whether rnic_live_claimed() checked the owner of the name less than BELIEF_NS ago, and
+ * returned RNIC_NAME_CLAIMED. Then the owner is not checked again: many REQs may ask for one name,
+ * and the kernel's list of all sockets is long. */
 static bool is_believed(const struct rnic_live *live, const char *name, uint64_t now)
 {
     for (unsigned i = 0; i < LIVE_NAMES; i++)

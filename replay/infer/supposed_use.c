@@ -37,7 +37,8 @@
  * it answers. */
 #define READ_PSNS 64
 
-/* Maximum number of PSNs by which Linux rxe shifts its requests (D41, D57). */
+/* Maximum difference between the PSN that a defect of Linux rxe gives a request and the PSN that
+ * the request must have (known deviations D41 and D57). */
 #define SHIFT_MAX 32
 
 void supposed_use_init(struct supposed_use *use, const struct trace *trace, bool from_start)

@@ -14,9 +14,9 @@
 
 #include "engine/play/rc_responder.h"
 
-/* Selects the masks of a packet's payload. If `memory` is true (WRITE and READ data), the masks
- * depend on address `va` in the memory of responder host `device`. Otherwise they depend on the
- * packet. */
+/* Selects the pseudo-random bytes (masks) that are combined with a packet's payload by XOR. If
+ * `memory` is true (WRITE and READ data), the masks depend on address `va` in the memory of
+ * responder host `device`. Otherwise they depend on the packet. */
 struct masked_place {
     bool memory;
     uint32_t device; /* index into session.host */

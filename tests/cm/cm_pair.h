@@ -51,7 +51,7 @@ void cm_pair_start(struct cm_pair *w);
 void cm_pair_start_with(struct cm_pair *w, uint64_t patience);
 void cm_pair_stop(struct cm_pair *w);
 
-/* Returns a REQ for SERVICE of a QP. */
+/* Returns a REQ with which QP `qpn` asks for a connection to SERVICE. */
 struct roce_cm_req cm_pair_request(uint32_t qpn);
 /* Returns the REP with which the program of B accepts. */
 struct roce_cm_rep cm_pair_reply(void);

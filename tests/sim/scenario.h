@@ -268,8 +268,8 @@ bool scenario_reliable(const struct scn_link *l);
 bool scenario_quiet(const struct scn_link *l);       /* Returns whether the link has an error that
                                                       * the requester of the link does not
                                                       * detect. */
-bool scenario_late(const struct scn_link *l);        /* Returns whether the error of the link may
-                                                      * not occur, depending on the network. */
+bool scenario_late(const struct scn_link *l);        /* Returns whether it depends on the network
+                                                      * whether the link's error occurs. */
 unsigned scenario_service(const struct scn_link *l); /* Returns the index of the service: 0 RC, 1
                                                       * UC, 2 UD, 3 XRC. */
 

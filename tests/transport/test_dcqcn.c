@@ -186,8 +186,9 @@ static void bytes_and_timer_lead_to_hyper_increase(void)
     rnic_dcqcn_sent(&dc, &attr, 1, 0);
     EXPECT_EQ(dc.byte_increases, 1);
     EXPECT_EQ(dc.target, target);
-    /* BC is the number of byte increases, T the number of timer increases, F is rpg_threshold. BC
-     * becomes 2 and then 3, so max(T, BC) reaches F, and the increase is additive */
+    /* BC is the number of byte increases, T the number of timer increases, F = 2 is rpg_threshold.
+     * BC becomes 2 and then 3. Both times max(T, BC) is at least F, so both increases are additive
+     */
     rnic_dcqcn_sent(&dc, &attr, 2000, 0);
     EXPECT_EQ(dc.target, target + 80000000);
     rate_at(&dc, &attr, 3 * 55 * US); /* With T = 1 and T = 2, the increases are additive; with

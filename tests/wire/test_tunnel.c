@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Tunnels: a RoCE packet is encapsulated in each tunnel of tunnel.def. The parser must find the
- * packet unchanged, and must distinguish tunnels whose inner packet cannot be read from other
- * protocols. tests/traces/capture_variants.py compares the same tunnels with tshark.
+ * packet unchanged. If the inner packet of a tunnel cannot be read, the parser must report a
+ * tunnel, not another protocol. tests/traces/capture_variants.py compares the same tunnels with
+ * tshark.
  */
 #include <stdlib.h>
 #include "support/sample.h"

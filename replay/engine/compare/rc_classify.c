@@ -12,9 +12,9 @@
 #include "engine/reasons/rc_reasons.h"
 #include "infer/request_table.h"
 
-/* Maximum number of inconclusive responses of one direction for each of which the comparison
- * searches a reason. After that, the last reason applies to the further differences of the
- * direction. The limit bounds the time. */
+/* The comparison searches reasons for at most this number of inconclusive responses of one
+ * direction, which bounds its time. All further differences of the direction get the reason that
+ * was found last. */
 #define INCONCLUSIVE_MAX 4096u
 
 /* Returns the index in trace.pkt of the request with the PSN of response `event`. If several copies

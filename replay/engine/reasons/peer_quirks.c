@@ -311,10 +311,11 @@ static bool expects_other(const struct inferred_setup *s, uint32_t event)
                          roce_psn_of(request_table_msn(s, s->event[event].rel - 1))) != 0;
 }
 
-/* Returns whether the recorded response is an RNR NAK for a READ, or for a request after a READ
- * without a complete response. In the second case, one of three conditions must hold. An earlier
- * response acknowledged the request. The MSN shows that the responder expects another request. An
- * earlier RNR NAK refused the READ. */
+/* Returns whether the recorded response is an RNR NAK for a READ, or has the PSN of a request R
+ * after a READ without a complete response. In the second case, one of these must hold:
+ * - an earlier response acknowledged R;
+ * - the MSN of the RNR NAK shows that the responder does not expect R next;
+ * - an earlier RNR NAK refused the READ. */
 static bool rnr_nak_for_read(const struct response_case *c)
 {
     const struct inferred_setup *s = &c->dir->setup;

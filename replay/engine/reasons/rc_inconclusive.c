@@ -6,8 +6,9 @@
 #include "engine/reasons/rc_reasons.h"
 #include "infer/request_table.h"
 
-/* This file has the reasons of the table reasons_capture: the capture began too late, or lacks some
- * packets of a direction. */
+/* The rows of table reasons_capture are reasons why a difference is inconclusive: the capture began
+ * too late, or lacks some packets of a direction. This file has the functions that check whether a
+ * reason applies. */
 
 /* Returns whether a READ response may differ only because the path MTU was inferred wrongly. The
  * inferred MTU is only a lower bound, the length of the longest captured packet, and the READ is

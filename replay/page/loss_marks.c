@@ -61,8 +61,18 @@ static const struct packet_run *response_before(const struct packet_runs *runs, 
     return first;
 }
 
-/* Sets the mark of a sequence NAK. Returns whether the NAK has one: the lost packet was captured.
- */
+/* Returns whether an RNR NAK between request `run` and run `at` refused PSN `psn`. */
+static bool is_refused(const struct packet_runs *runs, const struct packet_run *run, uint32_t at,
+                       unsigned direction, uint32_t psn)
+{
+    for (const struct packet_run *r = run; r < &runs->run[at]; r++)
+        if (r->class == RUN_RNR_NAK && packet_run_is_in(r, direction) && has_psn(r, psn))
+            return true;
+    return false;
+}
+
+/* Sets the mark of a sequence NAK. Returns whether the NAK has one: the packet for which it asks
+ * was captured, and the responder did not refuse it with an RNR NAK. */
 static bool mark_nak(const struct packet_runs *runs, uint32_t at, unsigned direction,
                      struct loss_mark *mark)
 {
@@ -73,7 +83,7 @@ static bool mark_nak(const struct packet_runs *runs, uint32_t at, unsigned direc
     mark->run = request_before(runs, at, direction, nak->psn, false);
     mark->offset = mark->run ? offset_of(mark->run, nak->psn) : 0;
     mark->text = "lost: a NAK asks for it";
-    return mark->run;
+    return mark->run && !is_refused(runs, mark->run, at, direction, nak->psn);
 }
 
 /* Sets the mark of a timeout. Returns whether the timeout has one. */

@@ -77,6 +77,16 @@ def slow_receiver(t, parts, first):
     return []
 
 
+def refused(t, parts, first):
+    """As slow_receiver, and Linux rxe also asks for the refused packet when the next one arrives. Nothing was lost."""
+    t.add_all(0, parts)
+    t.add(1, t.ack(1, first, syndrome=RNR | 14, msn=0))
+    t.add(1, t.ack(1, first, syndrome=NAK_SEQ, msn=0))
+    t.now += 2 * MS
+    again(t, parts)
+    return []
+
+
 def page_of(rocedrill, folder, t):
     path, page = os.path.join(folder, "capture.pcap"), os.path.join(folder, "page.html")
     with open(path, "wb") as out:
@@ -100,7 +110,7 @@ def losses_of(conn):
 
 def main():
     failures = 0
-    for case in naked, gone, unanswered, unfinished, unheard, lost_again, slow_receiver:
+    for case in naked, gone, unanswered, unfinished, unheard, lost_again, slow_receiver, refused:
         t = Connection(mtu=1024)
         for _ in range(3):  # the peers know each other's round trip
             t.add_all(0, t.write(0, 4096))

@@ -311,8 +311,29 @@ static bool expects_other(const struct inferred_setup *s, uint32_t event)
                          roce_psn_of(request_table_msn(s, s->event[event].rel - 1))) != 0;
 }
 
-/* Returns whether the recorded response is an RNR NAK for a READ, or has the PSN of a request R
- * after a READ without a complete response. In the second case, one of these must hold:
+/* Returns whether a READ response with an earlier PSN than the NAK at `event` follows that NAK,
+ * begins with Middle or Last, and answers no request captured in between. The responder then still
+ * had to respond to that READ (D19), so its transmit queue was full. */
+static bool resumes_read(const struct inferred_setup *s, uint32_t event)
+{
+    for (uint32_t i = event + 1; i < s->event_cnt && i - event <= FOLLOW_MAX; i++) {
+        const struct roce_opcode *op = event_opcode(s, i);
+        const struct request_pkt *e = request_at(s, s->event[i].rel);
+
+        if (s->event[i].rel >= s->event[event].rel || !s->event[i].usable)
+            continue;
+        if (!s->event[i].response)
+            return false;
+        if (op->kind == ROCE_KIND_READ_RESP && !roce_opcode_starts(op) && e &&
+            e->rel == s->event[i].rel)
+            return true;
+    }
+    return false;
+}
+
+/* Returns whether the recorded response is an RNR NAK for a READ, or for a request R after a READ
+ * whose response follows the RNR NAK, or has the PSN of a request R after a READ without a complete
+ * response. In the last case, one of these must hold:
  * - an earlier response acknowledged R;
  * - the MSN of the RNR NAK shows that the responder does not expect R next;
  * - an earlier RNR NAK refused the READ. */
@@ -321,7 +342,7 @@ static bool rnr_nak_for_read(const struct response_case *c)
     const struct inferred_setup *s = &c->dir->setup;
 
     return event_is_syndrome(s, c->event, ROCE_SYN_RNR) &&
-           (request_is(c, ROCE_KIND_READ) ||
+           (request_is(c, ROCE_KIND_READ) || resumes_read(s, c->event) ||
             ((c->recorded_acked >= s->event[c->event].rel || expects_other(s, c->event) ||
               follows_refused_read(s, c->event)) &&
              follows_read(s, c->event)));

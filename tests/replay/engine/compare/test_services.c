@@ -300,6 +300,46 @@ static void an_rnr_nak_of_an_executed_atomic_holds_for_linux_only(void)
     expect_holds(&t, "linux-rxe-6.12", 1);
 }
 
+/* The transmit queue of Linux is full. Linux sends the response to a READ only after it refused the
+ * WRITE after the READ with an RNR NAK (S12, D19). The capture may lack the RNR NAK of the READ, or
+ * have responses that the full queue then dropped. Without the READ response, nothing shows that
+ * the queue was full. */
+static void an_rnr_nak_before_a_read_response_holds_for_linux_only(void)
+{
+    for (unsigned variant = 0; variant <= 2; variant++) {
+        uint32_t frame;
+        struct talk t;
+
+        talk_init(&t);
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, 0, 10, 1);
+        talk_ack(&t, 0, ACK, 1);
+        talk_read(&t, 1, VA, RKEY, 100);
+        talk_write(&t, ROCE_OP_RC_WRITE_FIRST, 2, VA + 2000, RKEY, 257, 256, 1);
+        talk_write(&t, ROCE_OP_RC_WRITE_LAST, 3, 0, 0, 0, 1, 1);
+        if (variant == 1) {
+            talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 1, 2, 100, 7);
+            talk_ack(&t, 1, 0x21, 2);
+            talk_read_resp(&t, ROCE_OP_RC_READ_RESP_LAST, 1, 2, 100, 7);
+        }
+        frame = talk_ack(&t, 2, 0x21, 2);
+        if (variant < 2)
+            talk_read_resp(&t, ROCE_OP_RC_READ_RESP_LAST, 1, 2, 100, 7);
+        t.time += 5 * MS;
+        talk_read(&t, 1, VA, RKEY, 100);
+        talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 1, 2, 100, 7);
+        talk_write(&t, ROCE_OP_RC_WRITE_FIRST, 2, VA + 2000, RKEY, 257, 256, 1);
+        talk_write(&t, ROCE_OP_RC_WRITE_LAST, 3, 0, 0, 0, 1, 1);
+        talk_ack(&t, 3, ACK, 3);
+        if (variant == 2) {
+            talk_expect_diff(&t, "linux-rxe-6.12", frame, "answer");
+            talk_free(&t);
+            continue;
+        }
+        talk_expect_diff(&t, NULL, frame, "answer");
+        expect_holds(&t, "linux-rxe-6.12", variant == 0 ? 2 : 4);
+    }
+}
+
 /* After its transmit queue was full, Linux begins a READ response with Last (D19). */
 static void a_first_read_answered_with_last_holds_for_linux_only(void)
 {
@@ -344,5 +384,6 @@ SUITE("replay.services", TEST(flush_and_atomic_write_hold),
       TEST(a_flush_that_ends_in_its_headers_is_dropped), TEST(an_eighth_retry_holds_for_linux_only),
       TEST(an_rnr_nak_of_a_read_holds_for_linux_only),
       TEST(an_rnr_nak_of_an_executed_atomic_holds_for_linux_only),
+      TEST(an_rnr_nak_before_a_read_response_holds_for_linux_only),
       TEST(a_first_read_answered_with_last_holds_for_linux_only),
       TEST(a_lost_copy_of_a_read_answered_with_last_holds))

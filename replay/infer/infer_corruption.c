@@ -29,6 +29,11 @@ void infer_corruption(struct inferred_setup *s)
     uint32_t later = EVENT_NONE; /* index into setup.event of the first response after the damaged
                                   * one. This later response makes the requester retransmit, unless
                                   * the requester accepted the damaged response */
+    int64_t next = INT64_MAX;    /* relative PSN of the first new request after `later`, which the
+                                  * requester may send before it handles `later` */
+    uint32_t reply = EVENT_NONE; /* index into setup.event of the first response to `next`. A new
+                                  * request after it shows that the requester accepted the damaged
+                                  * response */
     bool tail;
 
     for (uint32_t i = 0; i < s->event_cnt; i++) {
@@ -43,6 +48,8 @@ void infer_corruption(struct inferred_setup *s)
         if (event->response) {
             if (event->rel > damaged && later == EVENT_NONE)
                 later = i;
+            if (event->rel >= next && reply == EVENT_NONE)
+                reply = i;
             if (event_is_syndrome(s, i, ROCE_SYN_RNR)) {
                 rnr = event->rel;
                 obeyed = false;
@@ -65,6 +72,8 @@ void infer_corruption(struct inferred_setup *s)
         if (event->rel > high) {
             high = event->rel;
             newest = i;
+            if (later != EVENT_NONE && next == INT64_MAX)
+                next = event->rel;
             rnr = INT64_MIN; /* the requester has retransmitted the refused request; forget the
                               * RNR NAK */
         }
@@ -74,7 +83,7 @@ void infer_corruption(struct inferred_setup *s)
 
         event->usable =
             !event->damaged || (event->response && s->damaged_cnt == 1 && last < (int64_t)i &&
-                                newest > later && event_packet(s, i)->icrc == ROCE_ICRC_BAD);
+                                newest > reply && event_packet(s, i)->icrc == ROCE_ICRC_BAD);
     }
 }
 

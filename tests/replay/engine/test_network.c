@@ -113,12 +113,14 @@ static void a_delayed_request_finds_no_receive_wqe(void)
     expect_holds(&t, 0, 1);
 }
 
-/* The requester sends the next request while it waits for the response to a READ, which the network
- * damages. That request does not show that the requester accepted the damaged response. A further
- * new request, after the response to that request, shows that the requester accepted it. */
+/* The network damages the response to a READ, and the requester sends `rounds` SENDs, each after
+ * the ACK of the previous one. It may send the first before a response shows that it lacks the READ
+ * response. It may send the second before it handles the first ACK, and then never retransmit:
+ * Linux rxe never retransmits a READ with the fence flag. The third SEND shows that it accepted the
+ * damaged response. */
 static void a_damaged_response_before_the_next_request_holds(void)
 {
-    for (unsigned accepted = 0; accepted < 2; accepted++) {
+    for (unsigned rounds = 1; rounds <= 3; rounds++) {
         uint32_t frame;
         struct talk t;
 
@@ -128,17 +130,38 @@ static void a_damaged_response_before_the_next_request_holds(void)
         talk_read(&t, 6, VA, RKEY, 64);
         frame = talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 6, 2, 64, 2);
         t.capture.frame[frame - 1].data[70] ^= 8; /* payload */
-        talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
-        talk_ack(&t, 7, ACK, 3);
-        if (!accepted) {
+        for (uint32_t i = 0; i < rounds; i++) {
+            talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7 + i, 10, 1);
+            talk_ack(&t, 7 + i, ACK, 3 + i);
+        }
+        if (rounds < 3) {
             expect_holds(&t, 0, 0);
             continue;
         }
-        talk_send(&t, ROCE_OP_RC_SEND_ONLY, 8, 10, 1);
-        talk_ack(&t, 8, ACK, 4);
         talk_expect_diff(&t, PEER, frame, "icrc");
         talk_free(&t);
     }
+}
+
+/* The network damages one of three responses to a READ. The requester sends a WRITE before it
+ * handles the last of them, and never retransmits the READ, because it has the fence flag (Linux
+ * rxe). */
+static void a_damaged_response_inside_a_read_holds(void)
+{
+    uint32_t frame;
+    struct talk t;
+
+    talk_init(&t);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 5, 10, 1);
+    talk_ack(&t, 5, ACK, 1);
+    talk_read(&t, 6, VA, RKEY, 600);
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_FIRST, 6, 2, 256, 2);
+    frame = talk_read_resp(&t, ROCE_OP_RC_READ_RESP_MIDDLE, 7, 2, 256, 3);
+    t.capture.frame[frame - 1].data[70] ^= 8; /* payload */
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_LAST, 8, 2, 88, 4);
+    talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 9, VA + 1024, RKEY, 100, 100, 1);
+    talk_ack(&t, 9, ACK, 3);
+    expect_holds(&t, 0, 0);
 }
 
 /* The network damages the ACK of a SEND, and the program ends while requests are outstanding. The
@@ -163,7 +186,9 @@ static void a_damaged_ack_that_a_later_response_covers_holds(void)
         t.capture.frame[frame - 1].data[read ? 70 : 57] ^= 8; /* payload; MSN */
         talk_atomic_ack(&t, 7, 3, 40);
         talk_send(&t, ROCE_OP_RC_SEND_ONLY, 8, 10, 1);
-        talk_read(&t, 9, VA, RKEY, 64);
+        talk_ack(&t, 8, ACK, 4);
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, 9, 10, 1);
+        talk_read(&t, 10, VA, RKEY, 64);
         if (!read) {
             expect_holds(&t, 0, 0);
             continue;
@@ -429,6 +454,7 @@ SUITE("replay.network", TEST(start_msn_is_not_taken_from_acks_of_duplicates),
       TEST(start_msn_is_not_taken_from_two_equal_acks),
       TEST(a_delayed_request_arrives_as_a_duplicate), TEST(a_delayed_request_finds_no_receive_wqe),
       TEST(a_damaged_response_before_the_next_request_holds),
+      TEST(a_damaged_response_inside_a_read_holds),
       TEST(a_damaged_ack_that_a_later_response_covers_holds),
       TEST(a_response_follows_many_duplicates), TEST(a_slow_responder_answers_each_copy_of_a_read),
       TEST(an_old_msn_after_a_long_time_shows_no_loss),

@@ -11,6 +11,9 @@
 #include "infer/request_table.h"
 #include "util/sort.h"
 
+/* Number of captured packets before a retransmission in which has_received_bytes() searches. */
+#define RECEIVED_WINDOW 256u
+
 /* Entry of a list of our requests that is sorted by PSN, then by time. */
 struct request_by_psn {
     int64_t rel;
@@ -324,6 +327,28 @@ static bool reuses_buffer(const struct request_cmp *cmp, uint32_t event)
     return false;
 }
 
+/* Returns whether the peer sent the payload of retransmission `event` to the requester in a SEND,
+ * after the first copy of the request. A program that receives into the buffer of its own SEND, as
+ * perftest does with rdma_cm, so changes the bytes of the retransmission. */
+static bool has_received_bytes(const struct request_cmp *cmp, uint32_t event, uint32_t first)
+{
+    const struct inferred_setup *s = cmp->setup;
+    const struct trace_packet *p = event_packet(s, event);
+
+    for (uint32_t i = s->event[event].pkt;
+         i-- > s->event[first].pkt && s->event[event].pkt - i <= RECEIVED_WINDOW;) {
+        const struct trace_packet *sent = &s->trace->pkt[i];
+        const struct roce_opcode *op = roce_opcode(sent->opcode);
+
+        if (sent->flow == s->recorded->resp_flow && !sent->dropped && !sent->malformed &&
+            op->kind == ROCE_KIND_SEND && op->pos == ROCE_POS_ONLY &&
+            sent->payload_len == p->payload_len &&
+            memcmp(trace_payload(sent), trace_payload(p), p->payload_len) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Returns whether a retransmission differs only in its payload, while our request equals the first
  * recorded copy. A requester reads the buffer again for each retransmission. So the program must
  * have changed the bytes in the buffer. */
@@ -336,7 +361,8 @@ static bool is_rewritten(const struct request_cmp *cmp, uint32_t event,
     return e && e->rewritten && d->cnt == 1 && field_diff_find(d, "payload") &&
            cmp->run->retransmit[event] != RETX_NONE &&
            (reuses_buffer(cmp, event) ||
-            (!has_payload_of(cmp, event, e->rel - 1) && !has_payload_of(cmp, event, e->rel + 1))) &&
+            (!has_payload_of(cmp, event, e->rel - 1) && !has_payload_of(cmp, event, e->rel + 1)) ||
+            has_received_bytes(cmp, event, e->event)) &&
            payload_hash(trace_payload(first), first->payload_len) ==
                tx_request_hash(ours, cmp->setup);
 }

@@ -8,6 +8,9 @@
 #include "infer/request_table.h"
 #include "wire/codes.h"
 
+/* Number of packets after a NAK in which is_stale() searches for the next retransmission. */
+#define STALE_WINDOW 1024u
+
 /* Captured packets at each PSN. */
 struct psn_events {
     uint32_t *sent;     /* for each PSN: index into setup.event of the last request that covers the
@@ -42,6 +45,23 @@ static void note_events(const struct requester_run *run, struct psn_events *at)
     }
 }
 
+/* Returns whether fatal NAK `event` found its request already complete. The capture has data for
+ * the NAKed READ or atomic before the NAK, and the requester next goes back to a later PSN: it
+ * received the data after it had retransmitted the request, and before the NAK. */
+static bool is_stale(const struct requester_run *run, const struct psn_events *at, uint32_t event)
+{
+    const struct inferred_setup *s = run->wrs.setup;
+    int64_t idx = work_requests_psn_idx(&run->wrs, s->event[event].rel);
+
+    if (!event_is_fatal_nak(s, event) || idx < 0 || at->answered[idx] == 0 ||
+        at->answered[idx] > event)
+        return false;
+    for (uint32_t i = event + 1; i < s->event_cnt && i - event <= STALE_WINDOW; i++)
+        if (!s->event[i].response && run->retransmit[i] == RETX_GO_BACK)
+            return s->event[i].rel > s->event[event].rel;
+    return false;
+}
+
 /* Adds to *expected the missing responses that the requester must have received before the response
  * that is event `event`. Returns 0, or -1 if out of memory. */
 static int find_before(struct requester_run *run, const struct psn_events *at,
@@ -52,6 +72,8 @@ static int find_before(struct requester_run *run, const struct psn_events *at,
     int64_t to = event_opcode(s, event)->kind == ROCE_KIND_ACK ? event_executed_to(s, event)
                                                                : s->event[event].rel - 1;
 
+    if (expected->acked < s->event[event].rel && is_stale(run, at, event))
+        to = s->event[event].rel;
     for (int64_t rel = expected->acked + 1; rel <= to; rel++) {
         const struct work_request *wr = work_request_at(w, rel);
         int64_t idx = work_requests_psn_idx(w, rel);

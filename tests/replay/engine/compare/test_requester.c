@@ -342,6 +342,85 @@ static void a_retransmission_may_carry_the_newer_buffer(void)
     talk_free(&t);
 }
 
+/* The network delays the response to a READ, so the requester retransmits the READ and the WRITE
+ * after it. Linux rxe refuses the retransmitted READ. The requester ignores this NAK, because the
+ * delayed response has completed the READ: it goes on with the WRITE. If it retransmits nothing, it
+ * must be in the error state, and the new SEND is a difference. */
+static void a_refusal_of_a_completed_read_is_ignored(void)
+{
+    for (unsigned goes_on = 0; goes_on < 2; goes_on++) {
+        uint32_t frame = 0;
+        struct talk t;
+
+        talk_init(&t);
+        talk_read(&t, 5, VA, RKEY, 64);
+        talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 5, 1, 64, 3);
+        for (unsigned copy = 0; copy < 2; copy++) {
+            talk_read(&t, 6, VA, RKEY, 64);
+            talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 7, VA + 64, RKEY, 0, 0, 2);
+            t.time += 5 * MS;
+            if (copy == 0) {
+                talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 6, 2, 64, 3);
+                talk_ack(&t, 7, ACK, 3);
+            } else {
+                talk_ack(&t, 6, NAK | ROCE_NAK_REMOTE_ACCESS, 3);
+            }
+            t.time += 5 * MS;
+        }
+        for (unsigned copy = 0; copy < 3; copy++) {
+            if (goes_on)
+                talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 7, VA + 64, RKEY, 0, 0, 2);
+            frame = talk_send(&t, ONLY, goes_on ? 8 : 8 + copy, 10, 4);
+            t.time += 10 * MS;
+        }
+        if (goes_on)
+            expect_holds(&t, 2, 0, 4);
+        else
+            expect_differs(&t, frame - 2, "request");
+    }
+}
+
+/* The programs of both hosts send and receive with one buffer. A message of the peer arrives before
+ * a SEND is retransmitted, so the retransmission has the bytes of that message, which are also
+ * those of the previous SEND. Without that message, the requester retransmits the wrong SEND. */
+static void a_retransmission_may_carry_received_bytes(void)
+{
+    for (unsigned received = 0; received < 2; received++) {
+        struct roce_pkt pkt;
+        struct replay r;
+        uint32_t frame;
+        struct talk t;
+
+        talk_init(&t);
+        for (uint32_t psn = 0; psn < 4; psn++) {
+            talk_send(&t, ONLY, psn, 8, psn < 3 ? 1 : 2);
+            if (psn < 3)
+                talk_ack(&t, psn, ACK, psn + 1);
+        }
+        if (received) {
+            talk_packet(&t, &pkt, ONLY, 70, false);
+            pkt.payload = (const uint8_t[8]){1, 8, 15, 22, 29, 36, 43, 50}; /* seed 1 */
+            pkt.payload_len = 8;
+            talk_add(&t, &pkt);
+        }
+        t.time += 20 * MS;
+        frame = talk_send(&t, ONLY, 3, 8, 1);
+        talk_ack(&t, 3, ACK, 4);
+        talk_send(&t, ONLY, 4, 8, 3);
+        talk_ack(&t, 4, ACK, 5);
+        if (!received) {
+            expect_differs(&t, frame, "payload");
+            continue;
+        }
+        if (talk_replay(&t, &r, NULL) == 0) {
+            EXPECT_EQ(report_verdict(&r), VERDICT_PASS);
+            EXPECT_EQ(r.requests.result[0].rewritten, 1);
+        }
+        replay_free(&r);
+        talk_free(&t);
+    }
+}
+
 /* ---- requesters that violate rules -------------------------------------------------------------
  */
 
@@ -482,8 +561,10 @@ SUITE("replay.requester", TEST(every_operation_is_posted_and_completes),
       TEST(retransmission_of_another_length_differs),
       TEST(a_wrong_address_in_a_repeated_read_differs), TEST(a_restarted_read_requests_the_rest),
       TEST(requests_that_cross_a_fatal_nak_hold), TEST(a_lost_fatal_nak_holds),
+      TEST(a_refusal_of_a_completed_read_is_ignored),
       TEST(a_requester_may_give_up_after_an_rnr_nak),
       TEST(a_response_that_the_capture_lacks_was_received),
-      TEST(a_retransmission_may_carry_the_newer_buffer), TEST(what_no_requester_sends_is_skipped),
+      TEST(a_retransmission_may_carry_the_newer_buffer),
+      TEST(a_retransmission_may_carry_received_bytes), TEST(what_no_requester_sends_is_skipped),
       TEST(a_skipped_side_is_in_the_verdict_line), TEST(more_packets_in_flight_than_ours_pass),
       TEST(more_reads_than_ours_can_have_are_skipped))

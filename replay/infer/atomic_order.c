@@ -5,6 +5,19 @@
 #include <string.h>
 #include "wire/codes.h"
 
+/* Number of states that the search remembers as dead ends; a power of 2. */
+#define DEAD_ENDS 16384u
+
+/* Returns a hash of three values, made with the numbers of SplitMix64. */
+static uint64_t mix(uint64_t a, uint64_t b, uint64_t c)
+{
+    uint64_t x = (a * UINT64_C(0x9E3779B97F4A7C15) + b) * UINT64_C(0xD1342543DE82EF95) + c;
+
+    x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
+    return x ^ x >> 31;
+}
+
 /* ---- operations that change a word -------------------------------------------------------------
  */
 
@@ -35,6 +48,7 @@ static void sort_ops(struct atomic_order *o)
 /* Makes the write with this index the next one of direction `r`. */
 static void set_head(struct atomic_order *o, size_t r, size_t head)
 {
+    o->state ^= mix(SIZE_MAX, r, o->head[r]) ^ mix(SIZE_MAX, r, head);
     o->head[r] = head;
     o->from[r] = head < o->end[r] ? o->write[head]->from : UINT32_MAX;
     o->until[r] = head < o->end[r] ? o->write[head]->until : UINT32_MAX;
@@ -75,6 +89,7 @@ void atomic_order_free(struct atomic_order *o)
     free(o->from);
     free(o->until);
     free(o->trial);
+    free(o->dead_end);
     free(o->undo);
     memset(o, 0, sizeof(*o));
 }
@@ -135,9 +150,11 @@ static void undo_writes(struct atomic_order *o, size_t undo)
 {
     while (o->undo_cnt > undo) {
         const struct atomic_undo *u = &o->undo[--o->undo_cnt];
+        struct atomic_word *word = &o->word[u->word];
 
-        o->word[u->word].bits = u->bits;
-        o->word[u->word].mask = u->mask;
+        o->state ^= mix(u->word, word->bits, word->mask) ^ mix(u->word, u->bits, u->mask);
+        word->bits = u->bits;
+        word->mask = u->mask;
     }
 }
 
@@ -171,9 +188,12 @@ static bool try_op(struct atomic_order *o, const struct shared_write *w, uint64_
 
         ++*effort;
         if (VEC_GROW(o->undo, o->undo_cnt, o->undo_cap)) {
-            o->undo[o->undo_cnt++] =
-                (struct atomic_undo){.word = i, .bits = word->bits, .mask = word->mask};
-            if (apply_write(o, word, w))
+            const struct atomic_undo was = {.word = i, .bits = word->bits, .mask = word->mask};
+            bool fits = apply_write(o, word, w);
+
+            o->undo[o->undo_cnt++] = was;
+            o->state ^= mix(i, was.bits, was.mask) ^ mix(i, word->bits, word->mask);
+            if (fits)
                 continue;
         }
         undo_writes(o, undo);
@@ -218,6 +238,37 @@ static size_t next_dir(const struct atomic_order *o, size_t last)
     return best;
 }
 
+/* Remembers the current state as a dead end. Out of memory, the search only takes longer. */
+static void note_dead_end(struct atomic_order *o)
+{
+    if (!o->dead_end)
+        o->dead_end = calloc(DEAD_ENDS, sizeof(*o->dead_end));
+    if (o->dead_end)
+        o->dead_end[o->state % DEAD_ENDS] = o->state;
+}
+
+/* Undoes the latest write of direction `run`. */
+static void step_back(struct atomic_order *o, size_t run, size_t undo)
+{
+    undo_writes(o, undo);
+    set_head(o, run, o->head[run] - 1);
+}
+
+/* Executes the next write of direction `run`. Returns false and changes nothing if that write may
+ * not be executed now, or if the search showed before that no order follows from there. */
+static bool step(struct atomic_order *o, size_t run, uint64_t *effort)
+{
+    size_t undo = o->undo_cnt;
+
+    if (!may_be_next(o, run) || !try_op(o, o->write[o->head[run]], effort))
+        return false;
+    set_head(o, run, o->head[run] + 1);
+    if (!o->dead_end || o->dead_end[o->state % DEAD_ENDS] != o->state)
+        return true;
+    step_back(o, run, undo);
+    return false;
+}
+
 bool atomic_order_find(struct atomic_order *o, uint64_t *effort, uint64_t limit)
 {
     size_t depth = 0;
@@ -232,17 +283,16 @@ bool atomic_order_find(struct atomic_order *o, uint64_t *effort, uint64_t limit)
         if (run == SIZE_MAX) {
             if (depth == 0)
                 return false;
+            note_dead_end(o);
             last = o->trial[--depth].dir;
-            undo_writes(o, o->trial[depth].undo);
-            set_head(o, last, o->head[last] - 1);
+            step_back(o, last, o->trial[depth].undo);
             continue;
         }
-        if (!may_be_next(o, run) || !try_op(o, o->write[o->head[run]], effort)) {
+        if (!step(o, run, effort)) {
             last = run;
             continue;
         }
         o->trial[depth++] = (struct atomic_trial){.dir = run, .undo = undo};
-        set_head(o, run, o->head[run] + 1);
         last = SIZE_MAX;
     }
     return true;

@@ -3,7 +3,8 @@
  * Atomic order: finds the order in which requests of several connections changed words of memory.
  * The evidence is the response to each atomic, which has the value of the word before the atomic.
  * The search is depth first: it tries the requests in capture order, and undoes a request that
- * contradicts a response.
+ * contradicts a response. Many orders of the same requests lead to the same values. The search
+ * remembers such states, and does not continue from one of them twice.
  */
 #ifndef REPLAY_INFER_ATOMIC_ORDER_H
 #define REPLAY_INFER_ATOMIC_ORDER_H
@@ -47,6 +48,9 @@ struct atomic_order {
     struct atomic_undo *undo;
     size_t undo_cnt;
     size_t undo_cap;
+    uint64_t state;     /* hash of `head` and of the values of the words */
+    uint64_t *dead_end; /* states from which no order continues: hash table that keeps the latest
+                         * state of each slot; NULL before the first one */
 };
 
 /* Initializes a search for an order of the writes `op` to the words `word`, whose initial values

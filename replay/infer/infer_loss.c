@@ -239,15 +239,23 @@ static bool obeyed(const struct inferred_setup *s, uint32_t answer, uint32_t req
 static bool went_back(const struct inferred_setup *s, uint32_t nak)
 {
     int64_t rel = s->event[nak].rel, high = rel;
+    int64_t latest = INT64_MIN; /* relative PSN of the latest request before the NAK */
     uint32_t back;
 
-    for (uint32_t i = nak; i-- > 0 && nak - i < LOST_WINDOW;)
-        if (!s->event[i].response && s->event[i].rel > high)
+    for (uint32_t i = nak; i-- > 0 && nak - i < LOST_WINDOW;) {
+        if (s->event[i].response)
+            continue;
+        if (latest == INT64_MIN)
+            latest = s->event[i].rel;
+        if (s->event[i].rel > high)
             high = s->event[i].rel;
+    }
     if (high == rel)
         return false; /* no later request was captured, so no out-of-order request explains the NAK
                        */
-    back = goes_back(s, nak, high);
+    /* If the latest request was a retransmission, the requests after it continue this
+     * retransmission, and are not the reaction to the NAK. */
+    back = goes_back(s, nak, latest > rel ? latest : high);
     if (back != EVENT_NONE && s->event[back].rel > rel)
         return s->event[back].rel == rel + 1 && obeyed(s, nak, back);
     for (uint32_t i = nak + 1; i < s->event_cnt && i - nak < LOST_WINDOW; i++)

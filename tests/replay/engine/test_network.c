@@ -450,6 +450,40 @@ static void an_ack_of_an_unseen_copy_counts_later_messages(void)
     }
 }
 
+/* The network loses the packets 5 to 7 behind the capture point, and then 7 to 9 of the
+ * retransmission. The second sequence NAK is captured in the middle of this retransmission. The
+ * requester sends the rest of it and then stops. But an ACK of the last packet shows that PSN 7 was
+ * not lost, so the second NAK differs. */
+static void a_requester_may_finish_its_retransmission_after_a_nak(void)
+{
+    static const uint8_t opcode[] = {ROCE_OP_RC_SEND_FIRST,  ROCE_OP_RC_SEND_MIDDLE,
+                                     ROCE_OP_RC_SEND_LAST,   ROCE_OP_RC_SEND_FIRST,
+                                     ROCE_OP_RC_SEND_MIDDLE, ROCE_OP_RC_SEND_MIDDLE,
+                                     ROCE_OP_RC_SEND_MIDDLE, ROCE_OP_RC_SEND_LAST};
+
+    for (unsigned executed = 0; executed <= 1; executed++) {
+        uint32_t frame;
+        struct talk t;
+
+        talk_init(&t);
+        for (uint32_t i = 0; i < 8; i++)
+            talk_send(&t, opcode[i], 5 + i, 256, 1);
+        talk_ack(&t, 5, SEQ_NAK, 0);
+        for (uint32_t i = 0; i < 6; i++)
+            talk_send(&t, opcode[i], 5 + i, 256, 1);
+        frame = talk_ack(&t, 7, SEQ_NAK, 0);
+        for (uint32_t i = 6; i < 8; i++)
+            talk_send(&t, opcode[i], 5 + i, 256, 1);
+        if (!executed) {
+            expect_holds(&t, 0, 0);
+            continue;
+        }
+        talk_ack(&t, 12, ACK, 2);
+        talk_expect_diff(&t, PEER, frame, "aeth.syndrome");
+        talk_free(&t);
+    }
+}
+
 SUITE("replay.network", TEST(start_msn_is_not_taken_from_acks_of_duplicates),
       TEST(start_msn_is_not_taken_from_two_equal_acks),
       TEST(a_delayed_request_arrives_as_a_duplicate), TEST(a_delayed_request_finds_no_receive_wqe),
@@ -463,4 +497,5 @@ SUITE("replay.network", TEST(start_msn_is_not_taken_from_acks_of_duplicates),
       TEST(a_lost_refusal_inside_a_write_is_inconclusive),
       TEST(a_late_read_counts_in_the_ack_of_a_duplicate),
       TEST(a_sequence_nak_may_follow_a_lost_rnr_nak),
-      TEST(an_ack_of_an_unseen_copy_counts_later_messages))
+      TEST(an_ack_of_an_unseen_copy_counts_later_messages),
+      TEST(a_requester_may_finish_its_retransmission_after_a_nak))

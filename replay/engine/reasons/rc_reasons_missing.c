@@ -49,22 +49,10 @@ static bool answers_after_high(const struct response_case *c)
 static bool has_refused(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
-    uint32_t since = EVENT_NONE;
-    size_t low = 0, high = c->dir->advance_cnt;
+    const struct epsn_advance *since = last_advance(c->dir, c->event);
 
-    /* Binary search for the last advance of our expected PSN before the response. */
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-
-        if (c->dir->advance[mid].event < c->event)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    if (low > 0)
-        since = c->dir->advance[low - 1].event;
     for (uint32_t i = c->event;
-         i-- > 0 && c->event - i <= LOOK_BACK && (since == EVENT_NONE || i > since);) {
+         i-- > 0 && c->event - i <= LOOK_BACK && (!since || i > since->event);) {
         const struct pkt_event *event = &s->event[i];
 
         if (!event->response && !event->damaged && !event->lost && !event->before_first &&

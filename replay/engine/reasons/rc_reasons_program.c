@@ -7,7 +7,8 @@
 
 /* This file has the reasons why a difference is inconclusive because of the responder's program or
  * of other connections. The capture does not show when a region was deregistered, which of two
- * requests was executed, or which connection wrote the memory last. */
+ * requests was executed, how many responder resources the QP has, or which connection wrote the
+ * memory last. */
 
 const char inconclusive_stale[] =
     "does not show which requests of the use of the QPs before this one arrived";
@@ -87,11 +88,39 @@ static bool other_wrote(const struct response_case *c)
            shadow_written_by_other(c->memory, e->rkey, e->va, e->len, c->dir_idx);
 }
 
+/* Returns whether a response answers a copy of a READ that our RNIC dropped because the READ is
+ * older than its responder resources (R116). The recorded responder may keep more resources, if its
+ * program asked for them. The MSN of the response must count the READ, and no message that our RNIC
+ * has not executed. */
+static bool answers_forgotten(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    uint32_t copy = s->event[c->event].request;
+    const struct request_pkt *e = request_at(s, s->event[c->event].rel);
+    roce_psn msn = roce_psn_of(event_packet(s, c->event)->msn);
+    const struct epsn_advance *then;
+    unsigned later = 0; /* READs and atomics after `e` that our RNIC had executed when it
+                         * received the copy */
+
+    if (kind_of(c) != ROCE_KIND_READ_RESP || !e || copy == EVENT_NONE ||
+        !(c->counts || c->opcode || c->opcode_msn) ||
+        roce_psn_diff(msn, roce_psn_of(request_table_msn(s, e->rel))) < 0 ||
+        roce_psn_diff(msn, roce_psn_of(c->msn)) > 0)
+        return false;
+    then = last_advance(c->dir, copy);
+    for (const struct request_pkt *k = e + 1;
+         then && k < s->req + s->req_cnt && k->rel < then->epsn && k - e <= (ptrdiff_t)LOOK_BACK;
+         k++)
+        later += event_fetches(s, k->event);
+    return later >= s->resources;
+}
+
 const struct inconclusive_rule reasons_program[] = {
     /* clang-format off */
     {refuses_repeated,      true,  "does not show when the program deregistered the memory"},
     {refuses_rest,          true,  "does not show when the program deregistered the memory"},
     {follows_other_request, true,  "does not show which of two requests with one PSN was executed"},
+    {answers_forgotten,     false, "shows a response to an older READ than our responder keeps"},
     {other_wrote,           false, "does not show in which order connections wrote this memory"},
     {NULL, false, NULL},
     /* clang-format on */

@@ -31,6 +31,21 @@ bool copy_may_be_late(const struct response_case *c, int64_t rel)
     return false;
 }
 
+const struct epsn_advance *last_advance(const struct rc_direction *dir, uint32_t event)
+{
+    size_t low = 0, high = dir->advance_cnt;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (dir->advance[mid].event < event)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low > 0 ? &dir->advance[low - 1] : NULL;
+}
+
 bool sends_nak_at(const struct response_case *c, int64_t rel)
 {
     return c->ours && c->ours->rel == rel && response_is_nak(c->ours->opcode, c->ours->syndrome);

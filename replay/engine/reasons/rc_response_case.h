@@ -67,6 +67,9 @@ bool response_is_nak(uint8_t opcode, uint8_t syndrome);
  * responder in the captured order, so that it may have arrived later. */
 bool copy_may_be_late(const struct response_case *c, int64_t rel);
 
+/* Returns the last advance of our ePSN before event `event`, or NULL. */
+const struct epsn_advance *last_advance(const struct rc_direction *dir, uint32_t event);
+
 /* Returns whether our RNIC also sends a NAK at PSN `rel`. */
 bool sends_nak_at(const struct response_case *c, int64_t rel);
 

@@ -484,6 +484,66 @@ static void a_requester_may_finish_its_retransmission_after_a_nak(void)
     }
 }
 
+/* The responder executes `reads` READs and then receives the last READ many times and the first one
+ * once. The response to one copy of the last READ is lost. Returns the frame of the response to the
+ * copy of the first READ, which has this MSN. */
+static uint32_t talk_old_read(struct talk *t, uint32_t reads, uint32_t msn)
+{
+    talk_init(t);
+    for (uint32_t i = 0; i < reads; i++)
+        talk_read(t, 5 + i, VA, RKEY, 64);
+    for (uint32_t i = 0; i < reads; i++)
+        talk_read_resp(t, ROCE_OP_RC_READ_RESP_ONLY, 5 + i, i + 1, 64, 2);
+    for (unsigned copy = 0; copy < 600; copy++) {
+        t->time += 20 * MS;
+        talk_read(t, 4 + reads, VA, RKEY, 64);
+        if (copy > 0)
+            talk_read_resp(t, ROCE_OP_RC_READ_RESP_ONLY, 4 + reads, reads, 64, 2);
+    }
+    talk_read(t, 5, VA, RKEY, 64);
+    return talk_read_resp(t, ROCE_OP_RC_READ_RESP_ONLY, 5, msn, 64, 2);
+}
+
+/* Our responder keeps 16 resources, so it drops a copy of a READ before the last 16 ones (R116).
+ * The recorded responder keeps more and responds. But its MSN cannot count more messages than were
+ * sent. If the READ is one of the last 16, our responder also responds. */
+static void a_responder_may_keep_more_resources_than_ours(void)
+{
+    uint32_t frame;
+    struct talk t;
+
+    talk_old_read(&t, 20, 20);
+    expect_holds(&t, 0, 1);
+    frame = talk_old_read(&t, 20, 21);
+    talk_expect_diff(&t, PEER, frame, "aeth.msn");
+    talk_free(&t);
+    talk_old_read(&t, 16, 16);
+    expect_holds(&t, 0, 0);
+    frame = talk_old_read(&t, 16, 15);
+    talk_expect_diff(&t, PEER, frame, "aeth.msn");
+    talk_free(&t);
+}
+
+/* As above, but a wrong ACK follows. So no order of arrival explains all responses, and the replay
+ * reports each difference that has no other reason. It must report the wrong ACK only. */
+static void a_wrong_ack_after_the_copy_of_an_old_read_is_the_only_difference(void)
+{
+    struct replay r;
+    struct talk t;
+    uint32_t frame;
+
+    talk_old_read(&t, 20, 20);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 25, 10, 1);
+    frame = talk_ack(&t, 25, ACK, 22);
+    if (talk_replay(&t, &r, PEER) == 0 && r.responses.diff_cnt > 0) {
+        EXPECT_EQ(r.responses.diff_cnt, 1);
+        EXPECT_EQ(r.session.trace->pkt[r.responses.diff[0].pkt].frame, frame);
+    }
+    EXPECT_EQ(report_verdict(&r), VERDICT_FAIL);
+    replay_free(&r);
+    talk_free(&t);
+}
+
 SUITE("replay.network", TEST(start_msn_is_not_taken_from_acks_of_duplicates),
       TEST(start_msn_is_not_taken_from_two_equal_acks),
       TEST(a_delayed_request_arrives_as_a_duplicate), TEST(a_delayed_request_finds_no_receive_wqe),
@@ -498,4 +558,6 @@ SUITE("replay.network", TEST(start_msn_is_not_taken_from_acks_of_duplicates),
       TEST(a_late_read_counts_in_the_ack_of_a_duplicate),
       TEST(a_sequence_nak_may_follow_a_lost_rnr_nak),
       TEST(an_ack_of_an_unseen_copy_counts_later_messages),
-      TEST(a_requester_may_finish_its_retransmission_after_a_nak))
+      TEST(a_requester_may_finish_its_retransmission_after_a_nak),
+      TEST(a_responder_may_keep_more_resources_than_ours),
+      TEST(a_wrong_ack_after_the_copy_of_an_old_read_is_the_only_difference))

@@ -317,7 +317,7 @@ static void pages_of_many_connections_are_equal(void)
              GEN_CAPTURE_PROGRAM, file);
     CU_ASSERT_EQUAL_FATAL(system(command), 0);
     one = compare_threads(file, 2, 3, 0);
-    CU_ASSERT_PTR_NOT_NULL(strstr(one.page, "\"merged\":100,"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(one.page, "\"100 packets are drawn together"));
     output_free(&one);
     unlink(file);
     free(file);

@@ -158,6 +158,10 @@ static void every_altered_answer_is_named(void)
          * covers or that no request follows, because a requester may drop such an ACK as damaged.
          */
         talk_whole(&t, 5);
+        /* The requester accepted the damaged packet only if it sent requests for two round trips
+         * after a later response. */
+        if (cases[i].frame == 14 || cases[i].frame == 16)
+            talk_send(&t, ROCE_OP_RC_SEND_ONLY, 5 + 13, 100, 1);
         alter(&t, cases[i].frame, cases[i].change, true);
         if (cases[i].frame == 2 || cases[i].frame == 6 || cases[i].frame == 18 ||
             cases[i].frame == 21) {

@@ -10,7 +10,7 @@ void ack_line_find(const struct packet_runs *runs, unsigned direction,
 
     for (uint32_t i = 0; i < runs->cnt; i++) {
         const struct packet_run *run = &runs->run[i];
-        const bool answers = run->class == RUN_ACK || run->class == RUN_RESPONSE,
+        const bool answers = packet_run_is_answer(run),
                    refuses = run->class == RUN_NAK || run->class == RUN_RNR_NAK;
 
         if (!packet_run_is_in(run, direction))

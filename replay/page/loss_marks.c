@@ -6,16 +6,6 @@
 /* Maximum number of runs that are searched for a lost packet. */
 #define SEARCH_MAX 4096u
 
-static bool is_request(const struct packet_run *run)
-{
-    return run->class == RUN_REQUEST || run->class == RUN_REPEATED_REQUEST;
-}
-
-static bool is_response(const struct packet_run *run)
-{
-    return run->class == RUN_ACK || run->class == RUN_RESPONSE;
-}
-
 /* Returns the PSN `psn` minus the first PSN of a run. */
 static int32_t offset_of(const struct packet_run *run, uint32_t psn)
 {
@@ -37,7 +27,8 @@ static const struct packet_run *request_before(const struct packet_runs *runs, u
     for (uint32_t i = at, left = SEARCH_MAX; i > 0 && left > 0; i--, left--) {
         const struct packet_run *run = &runs->run[i - 1];
 
-        if (is_request(run) && packet_run_is_in(run, direction) && (any || has_psn(run, psn)))
+        if (packet_run_is_request(run) && packet_run_is_in(run, direction) &&
+            (any || has_psn(run, psn)))
             return run;
     }
     return NULL;
@@ -52,7 +43,7 @@ static const struct packet_run *response_before(const struct packet_runs *runs, 
     for (uint32_t i = at, left = SEARCH_MAX; i > 0 && left > 0; i--, left--) {
         const struct packet_run *run = &runs->run[i - 1];
 
-        if (!is_response(run) || !packet_run_is_in(run, direction))
+        if (!packet_run_is_answer(run) || !packet_run_is_in(run, direction))
             continue;
         if (offset_of(run, psn) >= (int64_t)run->span)
             break;

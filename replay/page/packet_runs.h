@@ -98,6 +98,23 @@ static inline bool packet_run_is_in(const struct packet_run *run, unsigned direc
            packet_run_direction(run) == direction;
 }
 
+static inline bool packet_run_is_request(const struct packet_run *run)
+{
+    return run->class == RUN_REQUEST || run->class == RUN_REPEATED_REQUEST;
+}
+
+/* Returns whether the packets acknowledge requests, and are no retransmissions. */
+static inline bool packet_run_is_answer(const struct packet_run *run)
+{
+    return run->class == RUN_ACK || run->class == RUN_RESPONSE;
+}
+
+/* Returns the lane of a run: its sender and its UDP source port. */
+static inline uint32_t packet_run_lane(const struct packet_run *run)
+{
+    return (uint32_t)run->side << 16 | run->sport;
+}
+
 /* Returns whether packet_runs_make_room() must be called before the next packet. */
 static inline bool packet_runs_are_full(const struct packet_runs *runs)
 {

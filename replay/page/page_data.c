@@ -133,11 +133,6 @@ static uint32_t style_index(struct styles *styles, const struct packet_run *run)
     return index;
 }
 
-static uint32_t lane_of(const struct packet_run *run)
-{
-    return (uint32_t)run->side << 16 | run->sport;
-}
-
 static int compare_lanes(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -145,15 +140,15 @@ static int compare_lanes(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Stores the lanes of the styles in `lane`, in ascending order: a lane is a sender and a UDP source
- * port. Returns their number. CNPs have no lane. */
+/* Stores the lanes of the styles in `lane`, in ascending order. Returns their number. CNPs have no
+ * lane. */
 static uint32_t find_lanes(const struct styles *styles, uint32_t *lane)
 {
     uint32_t cnt = 0, kept = 0;
 
     for (uint32_t i = 0; i < styles->index.cnt; i++)
         if (styles->of[i]->class != RUN_CNP)
-            lane[cnt++] = lane_of(styles->of[i]);
+            lane[cnt++] = packet_run_lane(styles->of[i]);
     qsort(lane, cnt, sizeof(*lane), compare_lanes);
     for (uint32_t i = 0; i < cnt; i++)
         if (kept == 0 || lane[i] != lane[kept - 1])
@@ -196,7 +191,7 @@ static int write_styles(FILE *out, const struct styles *styles)
     fprintf(out, "\"styles\":[");
     for (uint32_t i = 0; i < styles->index.cnt; i++) {
         const struct packet_run *run = styles->of[i];
-        const uint32_t key = lane_of(run),
+        const uint32_t key = packet_run_lane(run),
                        *at = bsearch(&key, lane, lanes, sizeof(*lane), compare_lanes);
 
         fprintf(out,

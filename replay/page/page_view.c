@@ -55,7 +55,7 @@ static void note_latency(struct view *view, uint64_t ns)
 
 static void note_lane(struct view *view, const struct packet_run *run)
 {
-    const uint32_t lane = (uint32_t)run->side << 16 | run->sport;
+    const uint32_t lane = packet_run_lane(run);
     unsigned i = 0;
 
     while (i < view->lane_cnt && view->lane[i] != lane)

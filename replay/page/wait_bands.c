@@ -32,8 +32,7 @@ struct wait_state {
 static bool ends_wait(const struct wait_state *at, const struct packet_run *run,
                       struct wait_band *band)
 {
-    const bool answers = run->class == RUN_ACK || run->class == RUN_RESPONSE,
-               repeats = run->class == RUN_REPEATED_REQUEST;
+    const bool answers = packet_run_is_answer(run), repeats = run->class == RUN_REPEATED_REQUEST;
     uint64_t from;
 
     *band = (struct wait_band){repeats ? kind_of(run->cause) : WAIT_BAND_SLOW, run, 0, at->psn};
@@ -52,11 +51,11 @@ static bool ends_wait(const struct wait_state *at, const struct packet_run *run,
 /* Updates the state after a run. Packets that the receiver drops do not end a wait. */
 static void note_run(struct wait_state *at, const struct packet_run *run)
 {
-    const bool answers = run->class == RUN_ACK || run->class == RUN_RESPONSE;
+    const bool answers = packet_run_is_answer(run);
 
     if (answers && at->psn + run->span > at->acked)
         at->acked = at->psn + run->span;
-    if (run->class == RUN_REQUEST || run->class == RUN_REPEATED_REQUEST) {
+    if (packet_run_is_request(run)) {
         at->again = run->class == RUN_REPEATED_REQUEST;
         at->requested = at->psn;
         at->request = run->last_time;

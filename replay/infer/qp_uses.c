@@ -223,7 +223,9 @@ static uint32_t find_reset(const struct search *s, uint32_t from, uint32_t start
         if (s->owner[s->conn->pkt[i]].side != side || !trace_is_response(p) ||
             !trace_counts_messages(roce_opcode(p->opcode)))
             continue;
-        if (s->cost[i] >= USE_ODD && p->msn < high)
+        if (s->cost[i] == USE_HIGH)
+            high = p->msn;
+        else if (s->cost[i] >= USE_ODD && p->msn < high)
             first = p;
         else if (s->cost[i] < USE_ODD && p->msn > high)
             high = p->msn;

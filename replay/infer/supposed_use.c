@@ -250,6 +250,9 @@ static void start_side(struct use_side *side, uint32_t idx, const struct trace_p
                               .answered = side->answered,
                               .high_msn = side->high_msn,
                               .high_pkt = side->high_pkt,
+                              .high_alone = side->high_alone,
+                              .below = side->below,
+                              .below_pkt = side->below_pkt,
                               .high_psn = roce_psn_add(roce_psn_of(p->psn), -1)};
 }
 
@@ -397,6 +400,42 @@ static bool counts_back(const struct supposed_use *use, unsigned which,
              is_sent_after(use->trace, p, &use->trace->pkt[side->high_pkt])));
 }
 
+/* Response `p` has a lower MSN than an earlier response. Returns whether the MSN of that earlier
+ * response may be the wrong one. It may if only that response had this MSN, if `p` has a later PSN,
+ * and if `p` counts at most one message for each PSN after the response before both. After a QP
+ * reuse, the PSNs begin again. So a new use does not explain `p` better. A NAK with MSN 0 does not
+ * count, because a responder may send it after RESET. */
+static bool is_high_wrong(const struct supposed_use *use, const struct use_side *side,
+                          const struct trace_packet *p)
+{
+    const struct trace_packet *high = &use->trace->pkt[side->high_pkt];
+    const struct trace_packet *below = &use->trace->pkt[side->below_pkt];
+    int32_t cnt = roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(below->msn));
+
+    if (!side->high_alone || roce_psn_diff(roce_psn_of(p->psn), roce_psn_of(high->psn)) <= 0 ||
+        (p->msn == 0 && roce_opcode(p->opcode)->kind == ROCE_KIND_ACK &&
+         roce_syndrome_kind(p->syndrome) != ROCE_SYN_ACK))
+        return false;
+    return !side->below ||
+           (cnt >= 0 && cnt <= roce_psn_diff(roce_psn_of(p->psn), roce_psn_of(below->psn)));
+}
+
+/* Compares the MSN of response `idx`, which the use explains, with the highest MSN so far. */
+static void note_msn(struct use_side *side, uint32_t idx, const struct trace_packet *p)
+{
+    int32_t off = roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(side->high_msn));
+
+    if (side->answered && off <= 0) {
+        side->high_alone &= off < 0;
+        return;
+    }
+    side->below = side->answered;
+    side->below_pkt = side->high_pkt;
+    side->high_msn = p->msn;
+    side->high_pkt = idx;
+    side->high_alone = true;
+}
+
 /* Returns the cost of the MSN of response `p`: 0 if the use explains it. `e` is the request with
  * the PSN of `p`, or NULL. */
 static unsigned cost_of_msn(struct supposed_use *use, unsigned which, const struct trace_packet *p,
@@ -407,8 +446,14 @@ static unsigned cost_of_msn(struct supposed_use *use, unsigned which, const stru
     bool nak = ack && roce_syndrome_kind(p->syndrome) != ROCE_SYN_ACK;
     int32_t cnt;
 
-    if (counts_back(use, which, p, e))
-        return USE_BACK;
+    if (counts_back(use, which, p, e)) {
+        if (!is_high_wrong(use, side, p))
+            return USE_BACK;
+        side->high_msn = p->msn;
+        side->high_pkt = (uint32_t)(p - use->trace->pkt);
+        side->high_alone = false;
+        return USE_HIGH;
+    }
     /* If the capture lacks the start of the use, the MSN of this response gives an upper limit of
      * the messages before the use. */
     if (ack && !nak && e && e->ended && !use->from_start &&
@@ -446,11 +491,7 @@ static int add_response(struct supposed_use *use, uint32_t idx, unsigned which)
 
         if (cost > 0)
             return (int)cost;
-        if (!side->answered ||
-            roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(side->high_msn)) > 0) {
-            side->high_msn = p->msn;
-            side->high_pkt = idx;
-        }
+        note_msn(side, idx, p);
         if (!side->answered || roce_psn_diff(psn, side->high_psn) > 0)
             side->high_psn = psn;
         side->answered = true;

@@ -24,6 +24,10 @@
 /* Cost of a packet that the use cannot explain. */
 #define USE_ODD 16u
 
+/* Cost of a response if the use explains it, but not the MSN of an earlier response, which was
+ * higher. No other response has this cost. */
+#define USE_HIGH (USE_ODD + 1)
+
 /* Requests of one side in the use, and the responses to them. */
 struct use_side {
     bool started;
@@ -43,7 +47,11 @@ struct use_side {
     bool answered;     /* a response was captured */
     uint32_t high_msn; /* highest MSN so far */
     uint32_t high_pkt; /* index into trace.pkt of the response with the highest MSN */
-    roce_psn high_psn; /* highest PSN of a response */
+    bool high_alone;   /* only that response had the highest MSN */
+    bool below;        /* `below_pkt` is valid */
+    uint32_t below_pkt; /* index into trace.pkt of the response that had the highest MSN before
+                         * that response */
+    roce_psn high_psn;  /* highest PSN of a response */
 };
 
 /* First captured request with one particular PSN. */

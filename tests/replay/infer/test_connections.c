@@ -612,6 +612,100 @@ static void one_wrong_msn_before_a_use_begins_no_other_use(void)
     talk_free(&t);
 }
 
+/* Adds a SEND from the responder's host, without a response. */
+static void send_back(struct talk *t)
+{
+    struct roce_pkt pkt;
+
+    talk_packet(t, &pkt, ROCE_OP_RC_SEND_ONLY, 500, false);
+    talk_add(t, &pkt);
+}
+
+/* Adds seven WRITEs of eight packets behind one single-packet request, a SEND or a READ, and a SEND
+ * in the other direction after response `wrong`. That response has MSN `msn`, and the other ones
+ * count from 1. Returns the frame of that response. */
+static uint32_t add_wrong_msn(struct talk *t, bool read, uint32_t wrong, uint32_t msn)
+{
+    uint32_t frame = 0;
+
+    talk_init(t);
+    for (uint32_t i = 0; i < 8; i++) {
+        uint32_t psn = 8 * i, at, counted = i == wrong ? msn : i + 1;
+
+        if (i == 0 && read)
+            talk_read(t, psn + 7, 0x20000, 7, 64);
+        else if (i == 0)
+            talk_send(t, ROCE_OP_RC_SEND_ONLY, psn + 7, 64, 1);
+        for (uint32_t k = 0; i > 0 && k < 8; k++)
+            talk_write(t,
+                       k == 0   ? ROCE_OP_RC_WRITE_FIRST
+                       : k == 7 ? ROCE_OP_RC_WRITE_LAST
+                                : ROCE_OP_RC_WRITE_MIDDLE,
+                       psn + k, 0x1000, 7, 8 * 512, 512, (uint8_t)(i + k));
+        at = i == 0 && read ? talk_read_resp(t, ROCE_OP_RC_READ_RESP_ONLY, psn + 7, counted, 64, 3)
+                            : talk_ack(t, psn + 7, ACK, counted);
+        if (i != wrong)
+            continue;
+        frame = at;
+        send_back(t);
+    }
+    return frame;
+}
+
+/* One response has a wrong MSN, and the responses after it have lower MSNs. The other side sends
+ * its first request after this response. The PSNs show that no new use begins there. */
+static void one_wrong_msn_before_lower_ones_begins_no_use(void)
+{
+    const struct {
+        bool read;
+        uint32_t wrong, msn;
+    } cases[] = {{false, 0, 9}, {true, 0, 9}, {true, 0, 99}, {false, 3, 12}, {false, 5, 16}};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct talk t;
+        uint32_t frame = add_wrong_msn(&t, cases[i].read, cases[i].wrong, cases[i].msn);
+
+        talk_expect_diff(&t, NULL, frame, "aeth.msn");
+        talk_free(&t);
+    }
+}
+
+/* The first response has a wrong MSN, and RNR NAKs with the right MSN follow. */
+static void one_wrong_msn_before_rnr_naks_begins_no_use(void)
+{
+    struct talk t;
+    uint32_t frame;
+
+    talk_init(&t);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 64, 1);
+    frame = talk_ack(&t, 7, ACK, 9);
+    send_back(&t);
+    for (uint32_t copy = 0; copy < 4; copy++) {
+        t.time += 1000000;
+        talk_send(&t, ROCE_OP_RC_SEND_FIRST, 8, 1024, 2);
+        talk_send(&t, ROCE_OP_RC_SEND_MIDDLE, 9, 1024, 3);
+        talk_send(&t, ROCE_OP_RC_SEND_LAST, 10, 64, 4);
+        if (copy < 3)
+            talk_ack(&t, 8, ROCE_SYNDROME_RNR | 1, 1);
+    }
+    talk_ack(&t, 10, ACK, 2);
+    talk_expect_diff(&t, NULL, frame, "aeth.msn");
+    talk_free(&t);
+}
+
+/* The first response has a wrong MSN. A real use begins later, but the responses between both do
+ * not show an earlier reset of the responder. */
+static void one_wrong_msn_long_before_a_use_shows_no_reset(void)
+{
+    struct talk t;
+    uint32_t frame = add_wrong_msn(&t, false, 0, 9);
+
+    t.time += UINT64_C(1000000000);
+    add_sends(&t, 12, 100, 1);
+    talk_expect_diff(&t, NULL, frame, "aeth.msn");
+    talk_free(&t);
+}
+
 /* The only response to a connection's requests has a wrong destination QP. Requests in the other
  * direction show the right QP. */
 static void the_only_response_to_a_wrong_qp_differs(void)
@@ -687,6 +781,9 @@ SUITE("replay.connections", TEST(every_capture_has_the_connections_that_check_pr
       TEST(shifted_psns_after_empty_writes_begin_no_use),
       TEST(a_request_may_arrive_in_the_next_use), TEST(a_request_may_be_executed_in_the_next_use),
       TEST(one_wrong_msn_before_a_use_begins_no_other_use),
+      TEST(one_wrong_msn_before_lower_ones_begins_no_use),
+      TEST(one_wrong_msn_before_rnr_naks_begins_no_use),
+      TEST(one_wrong_msn_long_before_a_use_shows_no_reset),
       TEST(the_only_response_to_a_wrong_qp_differs),
       TEST(a_repeated_response_to_a_wrong_qp_differs),
       TEST(a_response_to_an_unknown_qp_that_fits_two_connections_is_skipped))

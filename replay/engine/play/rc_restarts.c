@@ -21,6 +21,18 @@ static void mark_lost(struct requester_run *a, uint32_t event, uint32_t retransm
         a->unsure_from = retransmit_event;
 }
 
+/* Returns whether the network made a request as a copy of an earlier one, as the IPv4
+ * identifications show. An undamaged request does not count as a copy of a damaged one, because the
+ * replay ignores the damaged one. */
+static bool is_network_copy(const struct inferred_setup *s, uint32_t event)
+{
+    for (uint32_t i = event; i-- > 0 && event - i <= COPY_LOOK_BACK;)
+        if ((s->event[event].damaged || !s->event[i].damaged) &&
+            trace_sent_once(s->trace, event_packet(s, i), event_packet(s, event)))
+            return true;
+    return false;
+}
+
 /* Marks responses as lost that the requester cannot have received in time, because it retransmits
  * PSN `rel` at event `to`. These are the responses from event `from` to `to` that acknowledge PSN
  * `rel`, or that are a fatal NAK for it. They never arrived, or arrived after the
@@ -79,18 +91,6 @@ static bool is_what_it_says(const struct work_requests *w, uint32_t event)
     for (uint32_t i = 0; i < p->payload_len; i++)
         same += trace_payload(p)[i] == trace_payload(first)[i];
     return same >= p->payload_len / 2;
-}
-
-/* Returns whether the network made a request as a copy of an earlier one, as the IPv4
- * identifications show. An undamaged request does not count as a copy of a damaged one, because the
- * replay ignores the damaged one. */
-static bool is_network_copy(const struct inferred_setup *s, uint32_t event)
-{
-    for (uint32_t i = event; i-- > 0 && event - i <= COPY_LOOK_BACK;)
-        if ((s->event[event].damaged || !s->event[i].damaged) &&
-            trace_sent_once(s->trace, event_packet(s, i), event_packet(s, event)))
-            return true;
-    return false;
 }
 
 /* Array `marked` has one element for each PSN: the index of its latest retransmission in

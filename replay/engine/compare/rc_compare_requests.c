@@ -239,6 +239,29 @@ static void note_our_go_backs(struct request_cmp *cmp, uint32_t event)
     }
 }
 
+/* Returns whether our RNIC sent its latest copy of PSN `rel` up to event `event` because a sequence
+ * NAK asks for this PSN. */
+static bool answered_nak(const struct request_cmp *cmp, int64_t rel, uint32_t event)
+{
+    const struct requester_run *a = cmp->run;
+    size_t low = 0, high = a->tx_cnt; /* the copy precedes the first later entry of by_psn */
+    const struct tx_request *tx;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        tx = &a->tx[cmp->by_psn[mid].idx];
+        if (tx->rel < rel || (tx->rel == rel && tx->event <= event))
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    tx = low ? &a->tx[cmp->by_psn[low - 1].idx] : NULL;
+    return tx && tx->rel == rel && tx->retransmit && cmp->setup->event[tx->event].response &&
+           cmp->setup->event[tx->event].rel == rel &&
+           event_is_nak_code(cmp->setup, tx->event, ROCE_NAK_PSN_SEQ);
+}
+
 /* Compares the PSN to which the recorded requester went back with the PSN to which our RNIC went
  * back. Our PSN may be earlier if it is the first unacknowledged PSN, because the capture may lack
  * the first retransmitted packets. */
@@ -249,6 +272,14 @@ static int compare_go_back(struct request_cmp *cmp, uint32_t event, const struct
     char e[96], a[96];
 
     note_our_go_backs(cmp, event);
+    /* The recorded requester answers a NAK, and our RNIC has already answered a later NAK. The
+     * later NAK may have crossed this retransmission. */
+    if (ours && cmp->went_back != INT64_MIN && cmp->went_back > at->rel &&
+        answered_nak(cmp, at->rel, event)) {
+        cmp->res->go_backs++;
+        cmp->go_back = event;
+        return 0;
+    }
     snprintf(e, sizeof(e), "PSN %u", event_packet(cmp->setup, event)->psn);
     if ((ours && (cmp->went_back == at->rel || cmp->went_back == INT64_MIN)) ||
         (cmp->went_back != INT64_MIN && cmp->went_back < at->rel && cmp->by_rule)) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "engine/play/rc_restarts.h"
+#include "infer/infer_loss.h"
 #include "infer/request_table.h"
 
 /* Maximum round trip between the capture point and the requester, in multiples of min_response_ns,
@@ -10,6 +11,9 @@
 /* Number of packets before a request in which is_network_copy() searches for the original of which
  * the request may be a copy. */
 #define COPY_LOOK_BACK 64u
+
+/* Number of packets after a retransmission in which goes_back_again() searches for the next one. */
+#define BACK_LOOK_AHEAD 64u
 
 static void mark_lost(struct requester_run *a, uint32_t event, uint32_t retransmit_event)
 {
@@ -33,18 +37,100 @@ static bool is_network_copy(const struct inferred_setup *s, uint32_t event)
     return false;
 }
 
-/* Marks responses as lost that the requester cannot have received in time, because it retransmits
- * PSN `rel` at event `to`. These are the responses from event `from` to `to` that acknowledge PSN
- * `rel`, or that are a fatal NAK for it. They never arrived, or arrived after the
- * retransmission. */
-static void mark_lost_responses(struct requester_run *a, uint32_t from, uint32_t to, int64_t rel)
+/* Returns the relative PSN to which the requester goes back next after retransmission `to`, if no
+ * response was captured in between. Otherwise returns INT64_MIN. */
+static int64_t goes_back_again(const struct inferred_setup *s, uint32_t to)
+{
+    uint32_t last = to;
+
+    for (uint32_t i = to + 1; i < s->event_cnt && i - to <= BACK_LOOK_AHEAD; i++) {
+        const struct trace_packet *p = event_packet(s, i), *before = event_packet(s, last);
+
+        if (s->event[i].response || s->event[i].damaged)
+            return INT64_MIN;
+        if (s->event[i].rel >= s->event[last].rel + trace_psn_cnt(before, s->mtu))
+            last = i;
+        else if (!is_network_copy(s, i) && !trace_is_copy(before, p))
+            return s->event[i].rel;
+    }
+    return INT64_MIN;
+}
+
+/* Returns whether the requester received response `event`, a sequence NAK of PSN `rel`. */
+static bool is_seq_nak(const struct requester_run *a, uint32_t event, int64_t rel)
 {
     const struct inferred_setup *s = a->wrs.setup;
 
-    for (uint32_t i = from; i < to; i++)
+    return s->event[event].response && a->outcome[event] == RESP_ACCEPTED &&
+           s->event[event].rel == rel && !s->event[event].damaged &&
+           event_is_nak_code(s, event, ROCE_NAK_PSN_SEQ);
+}
+
+/* Responses that arrived after the requester had answered an earlier NAK. */
+struct crossing {
+    uint32_t nak;  /* index into setup.event of the sequence NAK that the requester answered, or
+                    * EVENT_NONE if no responses crossed the answer */
+    uint32_t last; /* index into setup.event of the last response that crossed the answer */
+};
+
+/* Finds the responses that crossed the retransmission of PSN `rel` at event `to`. The
+ * retransmission is the first copy of `rel` after a sequence NAK of `rel`, and the requester next
+ * goes back to the PSN of a later sequence NAK. So the later NAK arrived, but only after the
+ * requester had answered the earlier NAK. Does not examine READs and atomics: for these, a later
+ * ACK is an implied NAK. */
+static struct crossing find_crossing(const struct requester_run *a, uint32_t from, uint32_t to,
+                                     int64_t rel)
+{
+    const struct inferred_setup *s = a->wrs.setup;
+    struct crossing none = {.nak = EVENT_NONE}, found = none;
+    int64_t again = goes_back_again(s, to);
+
+    if (again <= rel || again - rel > BACK_LOOK_AHEAD)
+        return none;
+    for (int64_t i = rel; i < again; i++) {
+        const struct work_request *wr = work_request_at(&a->wrs, i);
+
+        if (!wr || (wr->kind != ROCE_KIND_SEND && wr->kind != ROCE_KIND_WRITE))
+            return none;
+    }
+    found.last = EVENT_NONE;
+    for (uint32_t i = to; i-- > from && event_time(s, to) - event_time(s, i) <= NAK_OBEYED_NS;) {
+        if (!s->event[i].response && s->event[i].rel == rel)
+            return none;
+        if (found.last == EVENT_NONE) {
+            if (is_seq_nak(a, i, again))
+                found.last = i;
+        } else if (is_seq_nak(a, i, rel)) {
+            found.nak = i;
+            return found;
+        }
+    }
+    return none;
+}
+
+/* Marks responses as lost that the requester cannot have received in time, because it retransmits
+ * PSN `rel` at event `to`. These are the responses from event `from` to `to` that acknowledge PSN
+ * `rel`, or that are a fatal NAK for it. They never arrived, or arrived after the
+ * retransmission. Responses that certainly arrived after it stay accepted (find_crossing()).
+ *
+ * Returns the event at which the search for lost responses begins if the requester retransmits
+ * `rel` again. */
+static uint32_t mark_lost_responses(struct requester_run *a, uint32_t from, uint32_t to,
+                                    int64_t rel)
+{
+    const struct inferred_setup *s = a->wrs.setup;
+    struct crossing crossing = find_crossing(a, from, to, rel);
+
+    for (uint32_t i = from; i < to; i++) {
+        bool fatal = s->event[i].response && event_is_fatal_nak(s, i);
+
+        if (crossing.nak != EVENT_NONE && i > crossing.nak && i <= crossing.last && !fatal)
+            continue;
         if (s->event[i].response && a->outcome[i] == RESP_ACCEPTED &&
-            (event_executed(s, i, rel) || (event_is_fatal_nak(s, i) && s->event[i].rel >= rel)))
+            (event_executed(s, i, rel) || (fatal && s->event[i].rel >= rel)))
             mark_lost(a, i, to);
+    }
+    return crossing.nak == EVENT_NONE ? to : crossing.nak;
 }
 
 /* Returns whether a READ request before event `i` explains READ response `i`. The response to that
@@ -94,8 +180,8 @@ static bool is_what_it_says(const struct work_requests *w, uint32_t event)
 }
 
 /* Array `marked` has one element for each PSN: the index of its latest retransmission in
- * setup.event, or EVENT_NONE. Array a->outcome already marks the responses that were lost before
- * this retransmission. */
+ * setup.event, or of the NAK that this retransmission answers, or EVENT_NONE. Array a->outcome
+ * already marks the responses that were lost before this retransmission. */
 void classify_retransmissions(struct requester_run *a, uint32_t *first, uint32_t *marked)
 {
     const struct work_requests *w = &a->wrs;
@@ -137,9 +223,8 @@ void classify_retransmissions(struct requester_run *a, uint32_t *first, uint32_t
             a->retransmit[i] = RETX_CONTINUES;
             if (event->rel < next) {
                 a->retransmit[i] = RETX_GO_BACK;
-                mark_lost_responses(a, marked[idx] == EVENT_NONE ? first[idx] : marked[idx], i,
-                                    event->rel);
-                marked[idx] = i;
+                marked[idx] = mark_lost_responses(
+                    a, marked[idx] == EVENT_NONE ? first[idx] : marked[idx], i, event->rel);
             }
         } else {
             a->retransmit[i] = RETX_WIRE_DUPLICATE;

@@ -129,6 +129,75 @@ static void sequence_nak_causes_go_back_n(void)
     expect_holds(&t, 1, 0, 1);
 }
 
+/* Appends sequence NAK 10, ACK 10 and sequence NAK 11 of a WRITE from PSN 10 on, as a responder
+ * sends them if requests in flight overtake each other. Appends the answer to NAK 10 up to PSN 11.
+ * The requester sends it before ACK 10 and NAK 11 arrive. */
+static void start_crossing(struct talk *t)
+{
+    talk_init(t);
+    write3(t, 10);
+    talk_ack(t, 10, NAK, 0);
+    talk_ack(t, 10, ACK, 0);
+    talk_ack(t, 11, NAK, 0);
+    t->time += 5 * MS;
+    talk_write(t, FIRST, 10, VA, RKEY, 2500, 1024, 1);
+    talk_write(t, MID, 11, 0, 0, 0, 1024, 2);
+}
+
+/* The requester answers NAK 10, then NAK 11, which arrived after the answer to NAK 10. Later it
+ * gives up after one retry, so that our RNIC may retry only once. */
+static void a_nak_that_crosses_the_answer_to_an_earlier_nak_holds(void)
+{
+    struct talk t;
+
+    start_crossing(&t);
+    talk_write(&t, MID, 11, 0, 0, 0, 1024, 2);
+    talk_write(&t, LAST, 12, 0, 0, 0, 452, 3);
+    talk_ack(&t, 12, ACK, 1);
+    for (unsigned copy = 0; copy < 2; copy++) {
+        talk_send(&t, ONLY, 13, 8, 1);
+        t.time += 70 * MS;
+    }
+    t.time += 200 * MS;
+    t.requester_qp = 0x33; /* another connection shows that the capture continues */
+    t.responder_qp = 0x44;
+    talk_send(&t, ONLY, 1, 8, 1);
+    talk_number(&t, 0);
+    expect_holds(&t, 1, 0, 3);
+}
+
+/* NAK 11 and ACK 10 never arrive. The requester answers only NAK 10. In the second turn, the
+ * response to the answer is lost behind the capture point too, and the ACK timeout expires. */
+static void a_nak_lost_after_an_answered_nak_holds(void)
+{
+    struct talk t;
+
+    for (unsigned timeouts = 0; timeouts < 2; timeouts++) {
+        start_crossing(&t);
+        talk_write(&t, LAST, 12, 0, 0, 0, 452, 3);
+        for (unsigned i = 0; i < timeouts; i++) {
+            t.time += 70 * MS;
+            write3(&t, 10);
+        }
+        talk_ack(&t, 12, ACK, 1);
+        expect_holds(&t, 1, 0, 1 + timeouts);
+    }
+}
+
+/* The answer to the NAK that crossed has another length. */
+static void a_wrong_answer_to_a_nak_that_crossed_differs(void)
+{
+    struct talk t;
+    uint32_t frame;
+
+    start_crossing(&t);
+    frame = talk_write(&t, MID, 11, 0, 0, 0, 1000, 2);
+    talk_write(&t, LAST, 12, 0, 0, 0, 452, 3);
+    talk_ack(&t, 12, ACK, 1);
+    talk_number(&t, 0);
+    expect_differs(&t, frame, "payload length");
+}
+
 static void rnr_nak_and_timeout_delay_the_retransmission(void)
 {
     struct talk t;
@@ -552,7 +621,11 @@ static void more_reads_than_ours_can_have_are_skipped(void)
 }
 
 SUITE("replay.requester", TEST(every_operation_is_posted_and_completes),
-      TEST(sequence_nak_causes_go_back_n), TEST(rnr_nak_and_timeout_delay_the_retransmission),
+      TEST(sequence_nak_causes_go_back_n),
+      TEST(a_nak_that_crosses_the_answer_to_an_earlier_nak_holds),
+      TEST(a_nak_lost_after_an_answered_nak_holds),
+      TEST(a_wrong_answer_to_a_nak_that_crossed_differs),
+      TEST(rnr_nak_and_timeout_delay_the_retransmission),
       TEST(missing_part_of_a_read_is_requested_again),
       TEST(ack_lost_behind_the_capture_point_is_not_injected), TEST(a_fatal_nak_fails_the_rest),
       TEST(duplicates_and_late_packets_of_the_network_pass),

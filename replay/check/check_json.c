@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "capture/packet_text.h"
+#include "check/causes/loss_places.h"
 #include "check/causes/silence_text.h"
 #include "check/causes/slow_causes.h"
 #include "check/causes/time_budget.h"
@@ -443,6 +444,25 @@ static void put_time_budget(struct json_line *line, const char *key,
     json_line_close(line, ']');
 }
 
+/* Writes where packets of a connection were lost, if the capture shows a place. */
+static void put_loss_places(struct json_line *line, const char *key,
+                            const struct roce_conn_summary *sum)
+{
+    struct loss_place place[LOSS_PLACES_MAX];
+    unsigned cnt = loss_places(sum, place);
+
+    json_line_open(line, key, '[');
+    for (unsigned i = 0; i < cnt; i++) {
+        json_line_open(line, NULL, '{');
+        json_line_text(line, "side", side_names[place[i].side]);
+        json_line_text(line, "part", loss_part_name(place[i].part));
+        json_line_number(line, "packets", place[i].packets);
+        json_line_text(line, "text", place[i].text);
+        json_line_close(line, '}');
+    }
+    json_line_close(line, ']');
+}
+
 /* Writes the long silences of a connection, if silence_is_notable() returns true. */
 static void put_silence(struct json_line *line, const char *key,
                         const struct roce_conn_summary *sum)
@@ -507,6 +527,7 @@ int check_json_conn(FILE *out, const char *file, const struct check_conn *c,
     put_waits(&line, "waits", sum);
     put_time_budget(&line, "time_budget", sum);
     put_silence(&line, "silence", sum);
+    put_loss_places(&line, "loss_places", sum);
     put_cm(&line, "cm", sum);
     put_side(&line, "a", c, 0);
     put_side(&line, "b", c, 1);

@@ -9,11 +9,6 @@
 
 #define CHECK_FOR_DROPS "check for drops (full queues, a priority without PFC, a bad link) "
 
-/* Losses on one side of the capture point are not mentioned if they are fewer than 1/FEW of those
- * on the other side. They may be only apparent, for two reasons. One NAK may stand for several
- * losses. Responses to a READ may be captured while the requester restarts the READ. */
-#define FEW 3u
-
 static void say_overtaken(struct strbuf *t, const struct slow_direction *w)
 {
     uint64_t late = w->mine->naks_for_late, naks = w->its->psn_naks;
@@ -111,7 +106,7 @@ static void look_lost(struct strbuf *t, const struct slow_direction *w)
         add_path(t, "or reordering from ", NULL, " to ", w->its->addr);
     else if (before == 0)
         add_path(t, "from ", w->mine->addr, " to ", w->its->addr);
-    else if (behind * FEW > before && before * FEW > behind)
+    else if (behind * SLOW_FEW > before && before * SLOW_FEW > behind)
         strbuf_addf(t, "on both sides of the capture point");
     else if (before > behind)
         add_path(t, "from ", w->mine->addr, " to ", NULL);
@@ -205,9 +200,9 @@ static void add_missing_response(struct strbuf *t, const struct slow_direction *
     else
         strbuf_addf(t, "the capture contains %" PRIu64 " of these responses; ", r->captured);
     strbuf_addf(t, "check for drops ");
-    if (r->missing * FEW <= r->captured)
+    if (r->missing * SLOW_FEW <= r->captured)
         add_path(t, "from ", NULL, " to ", w->mine->addr);
-    else if (r->captured * FEW <= r->missing)
+    else if (r->captured * SLOW_FEW <= r->missing)
         add_path(t, "from ", w->its->addr, " to ", NULL);
     else
         strbuf_addf(t, "on both sides of the capture point");

@@ -34,6 +34,11 @@ struct slow_direction {
                           * notable silences, ns */
 };
 
+/* Losses on one side of the capture point are not mentioned if they are fewer than 1/SLOW_FEW of
+ * those on the other side. They may be only apparent, for two reasons. One NAK may stand for
+ * several losses. Responses to a READ may be captured while the requester restarts the READ. */
+#define SLOW_FEW 3u
+
 /* Events between two capture points that can explain a cause: bits of slow_cause.between. */
 enum {
     SLOW_BY_LOST_REQUEST = 1u << 0,

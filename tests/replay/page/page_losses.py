@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-"""Tests that a page marks the packets that a NAK or a timeout shows to be lost, and that its time budget has the idle time.
+"""Tests that a page marks the packets that a NAK or a timeout shows to be lost, that check --json has the part of the path in which
+they were lost, and that the time budget has the idle time.
 
     page_losses.py ROCEDRILL"""
 import json
@@ -26,7 +27,7 @@ def naked(t, parts, first):
     t.add_all(0, parts)
     t.add(1, t.ack(1, first + 1, syndrome=NAK_SEQ, msn=0))
     again(t, parts[1:])
-    return [(2, 0, "lost: a NAK asks for it")]
+    return [(2, 0, "lost: a NAK asks for it")], [("a", "behind", 1)]
 
 
 def gone(t, parts, first):
@@ -34,14 +35,14 @@ def gone(t, parts, first):
     t.add_all(0, parts[:1] + parts[2:])
     t.add(1, t.ack(1, first + 1, syndrome=NAK_SEQ, msn=0))
     again(t, parts[1:])
-    return []
+    return [], [("a", "before", 1)]
 
 
 def unanswered(t, parts, first):
     t.add_all(0, parts)
     t.now += TIMEOUT
     again(t, parts)
-    return [(4, 0, "no response to it")]
+    return [(4, 0, "no response to it")], [("a", "beyond", 1)]
 
 
 def unfinished(t, parts, first):
@@ -49,7 +50,7 @@ def unfinished(t, parts, first):
     t.now += TIMEOUT
     again(t, parts[:3])
     t.add(0, parts[3])
-    return [(3, 1, "missing: the end of the message")]
+    return [(3, 1, "missing: the end of the message")], [("a", "before", 1)]
 
 
 def unheard(t, parts, first):
@@ -57,7 +58,7 @@ def unheard(t, parts, first):
     t.acknowledge(0)
     t.now += TIMEOUT
     again(t, parts)
-    return [(5, 0, "response lost or late")]
+    return [(5, 0, "response lost or late")], [("b", "behind", 1)]
 
 
 def lost_again(t, parts, first):
@@ -66,7 +67,7 @@ def lost_again(t, parts, first):
     again(t, parts[1:])
     t.now += TIMEOUT
     again(t, parts[1:])
-    return [(5, 0, "lost again")]
+    return [(5, 0, "lost again")], [("a", "before", 1), ("a", "beyond", 1)]
 
 
 def slow_receiver(t, parts, first):
@@ -74,7 +75,7 @@ def slow_receiver(t, parts, first):
     t.add(1, t.ack(1, first, syndrome=RNR | 14, msn=0))
     t.now += 2 * MS
     again(t, parts)
-    return []
+    return [], []
 
 
 def refused(t, parts, first):
@@ -84,7 +85,7 @@ def refused(t, parts, first):
     t.add(1, t.ack(1, first, syndrome=NAK_SEQ, msn=0))
     t.now += 2 * MS
     again(t, parts)
-    return []
+    return [], []
 
 
 def page_of(rocedrill, folder, t):
@@ -117,7 +118,8 @@ def main():
             t.acknowledge(0)
         parts = t.write(0, 4096)
         before, first = len(t.frames), t.psn[0] - 4
-        want = [(before + frame, *rest) for frame, *rest in case(t, parts, first)]
+        marks, places = case(t, parts, first)
+        want = [(before + frame, *rest) for frame, *rest in marks]
         t.acknowledge(0)
         idle = 5 * MS
         t.now += idle
@@ -130,6 +132,10 @@ def main():
         if losses_of(conn) != want:
             failures += 1
             print(f"{case.__name__}: marks {losses_of(conn)}, wanted {want}", file=sys.stderr)
+        found = [tuple(place[key] for key in ("side", "part", "packets")) for place in line["loss_places"]]
+        if found != places:
+            failures += 1
+            print(f"{case.__name__}: places of losses {line['loss_places']}, wanted {places}", file=sys.stderr)
         parts_of = {part["part"]: part["ns"] for part in line["time_budget"]}
         if case not in (naked, gone) and (parts_of.get("idle") != idle or sum(parts_of.values()) != t.frames[-1][0] - t.frames[0][0]):
             failures += 1

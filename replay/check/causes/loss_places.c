@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
+#include "check/causes/loss_places.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include "check/base/conn_state.h"
+#include "check/causes/slow_direction.h"
+#include "util/strbuf.h"
+
+struct places {
+    struct loss_place *place;
+    unsigned cnt;
+    const struct roce_conn_summary *sum;
+};
+
+/* Adds a place, with the beginning of its text: the number of the lost packets and their sender.
+ * `one` is the noun. Returns the text, to which the caller appends. */
+static struct strbuf add_place(struct places *places, unsigned side, enum loss_part part,
+                               uint64_t packets, const char *one)
+{
+    const struct roce_endpoint_summary *from = &places->sum->side[side];
+    struct loss_place *place = &places->place[places->cnt++];
+    struct strbuf t = strbuf_of(place->text, sizeof(place->text));
+
+    place->side = side;
+    place->part = part;
+    place->packets = packets;
+    strbuf_addf(&t, "%" PRIu64 " %s%s of ", packets, one, packets == 1 ? "" : "s");
+    strbuf_add_addr(&t, from->addr);
+    if (memcmp(from->addr, places->sum->side[!side].addr, sizeof(from->addr)) == 0)
+        strbuf_addf(&t, " QP 0x%06x", from->qpn);
+    return t;
+}
+
+static const char *was(uint64_t cnt)
+{
+    return cnt == 1 ? "was" : "were";
+}
+
+/* Adds the requests of `side` that the capture lacks or shows damaged, and those that a sequence
+ * NAK reports although the capture has them. */
+static void add_requests(struct places *places, unsigned side, const struct slow_direction *w)
+{
+    const uint64_t before = w->gone + w->mine->missing_repeats,
+                   behind = slow_is_lost(w) && !w->its->naks_unseen && w->naks > before
+                                ? w->naks - before
+                                : 0;
+    struct strbuf t;
+
+    if (w->mine->bad_icrc) {
+        t = add_place(places, side, LOSS_BEFORE, w->mine->bad_icrc, "packet");
+        strbuf_addf(&t, " %s damaged before the capture point", was(w->mine->bad_icrc));
+    }
+    if (before * SLOW_FEW > behind) {
+        t = add_place(places, side, LOSS_BEFORE, before, w->gone ? "packet" : "retransmission");
+        strbuf_addf(&t, " never reached the capture point");
+        if (w->gone && w->mine->missing_repeats)
+            strbuf_addf(&t, "; %" PRIu64 " of them %s", w->mine->missing_repeats,
+                        w->mine->missing_repeats == 1 ? "was a retransmission"
+                                                      : "were retransmissions");
+    }
+    if (behind * SLOW_FEW > before) {
+        t = add_place(places, side, LOSS_BEHIND, behind, "packet");
+        strbuf_addf(&t, " %s %s behind the capture point", was(behind),
+                    slow_lost_behind(w) ? "lost or late" : "lost");
+    }
+}
+
+/* Adds the responses of `side` that the requester lacked. `w` is the direction of the requester. */
+static void add_responses(struct places *places, unsigned side, const struct slow_direction *w)
+{
+    const struct roce_read_restarts *gaps = &w->mine->read_gap_restarts,
+                                    *reads = &w->mine->read_restarts;
+    const uint64_t gone = check_side_missing_responses(w->its),
+                   asked = gaps->missing + reads->missing, before = gone > asked ? gone : asked,
+                   captured = gaps->captured + reads->captured,
+                   behind = (captured * SLOW_FEW > before ? captured : 0) +
+                            w->mine->timeout_losses.acked;
+    struct strbuf t;
+
+    if (before * SLOW_FEW > captured) {
+        t = add_place(places, side, LOSS_BEFORE, before, "response");
+        strbuf_addf(&t, " never reached the capture point");
+    }
+    if (behind) {
+        t = add_place(places, side, LOSS_BEHIND, behind, "response");
+        strbuf_addf(&t, " %s lost or late behind the capture point", was(behind));
+    }
+}
+
+/* Adds what timeouts show that no other place has. */
+static void add_timeouts(struct places *places, unsigned side, const struct slow_direction *w)
+{
+    const struct roce_timeout_losses *losses = &w->mine->timeout_losses;
+    const uint64_t naks = w->mine->unheeded_naks, again = w->mine->missing_repeats,
+                   relost = losses->relost > again ? losses->relost - again : 0,
+                   beyond = losses->unanswered + relost;
+    struct strbuf t;
+
+    if (naks) {
+        t = add_place(places, !side, LOSS_BEHIND, naks, "NAK");
+        strbuf_addf(&t, " %s lost behind the capture point, or ignored", was(naks));
+    }
+    if (losses->unfinished) {
+        t = add_place(places, side, LOSS_BEFORE, losses->unfinished, "packet");
+        strbuf_addf(&t,
+                    " at the end of %s probably never reached the capture point; or the requester "
+                    "first waited for an ACK",
+                    losses->unfinished == 1 ? "a message" : "messages");
+    }
+    if (beyond) {
+        t = add_place(places, side, LOSS_BEYOND, beyond, "request");
+        strbuf_addf(&t, ", or the response%s, %s lost behind the capture point",
+                    beyond == 1 ? " to it" : "s to them", was(beyond));
+        if (losses->unanswered)
+            strbuf_addf(&t, ", or slow");
+    }
+}
+
+unsigned loss_places(const struct roce_conn_summary *sum, struct loss_place place[LOSS_PLACES_MAX])
+{
+    const bool ended = check_conn_failed(sum) || check_conn_stuck(sum);
+    struct places places = {.place = place, .sum = sum};
+
+    for (unsigned side = 0; side < 2; side++) {
+        const struct slow_direction w = slow_direction_of(sum, side);
+
+        if (!slow_is_overtaken(&w))
+            add_requests(&places, side, &w);
+        if (!slow_is_answer_overtaken(&w) && !w.its->any_order)
+            add_responses(&places, !side, &w);
+        /* If a request was never answered, the peer may be gone. */
+        if (!ended && !slow_is_overtaken(&w) && !slow_is_one_sided(&w))
+            add_timeouts(&places, side, &w);
+    }
+    return places.cnt;
+}
+
+const char *loss_part_name(enum loss_part part)
+{
+    static const char *const names[LOSS_PARTS] = {"before", "behind", "beyond"};
+
+    return names[part];
+}

@@ -14,7 +14,9 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "support")]
+from pcap import records_of  # noqa: E402
 from programs import Agent, gid_index, guest_ready, programs  # noqa: E402
 
 ADDRESS = {"left": {"": "192.0.2.1", "6": "2001:db8::1", "CTL": "198.51.100.1", "VLAN": "203.0.113.1"},
@@ -66,38 +68,27 @@ class Tcpdump:
         return " ".join(self.said().split("\n")[1:])
 
 
-def records(path):
-    """Yields (time in ns, record) of a nanosecond pcap file."""
-    with open(path, "rb") as file:
-        data = file.read()
-    at = 24
-    while at + 16 <= len(data):
-        sec, nsec, size = struct.unpack_from("<III", data, at)
-        yield sec * 10 ** 9 + nsec, data[at:at + 16 + size]
-        at += 16 + size
-
-
 def end_of(sent, wire, side, path):
     """Builds the capture of a capture point at one end: its own packets before netem, and the peer's from the wire.
     A guest serves its two cards in turns, so the answer to a frame may be on the wire before the frame's copy is."""
     came, both, last = collections.defaultdict(collections.deque), [], 0
     with open(wire, "rb") as file:
         header = file.read(24)
-    for at, record in records(wire):
-        if record[22:28] == MAC[side]:
-            came[record[16:]].append(at)
-        elif record[22:28] in MAC.values():
-            both.append((at, record))
-    for at, record in records(sent):
-        times = came[record[16:]]
-        while times and times[0] < at - TURN:
+    for record in records_of(wire):
+        if record.data[6:12] == MAC[side]:
+            came[record.data].append(record.time)
+        elif record.data[6:12] in MAC.values():
+            both.append(record)
+    for record in records_of(sent):
+        times = came[record.data]
+        while times and times[0] < record.time - TURN:
             times.popleft()
-        last = max(last, min(at, times[0] if times else at))
-        both.append((last, record))
-    both.sort(key=lambda one: one[0])
+        last = max(last, min(record.time, times[0] if times else record.time))
+        both.append(record._replace(time=last))
+    both.sort(key=lambda record: record.time)
     with open(path, "wb") as out:
-        out.write(header + b"".join(struct.pack("<II", *divmod(at, 10 ** 9)) + record[8:]
-                                    for at, record in both))
+        out.write(header + b"".join(struct.pack("<IIII", *divmod(time, 10 ** 9), len(data), size) + data
+                                    for time, data, size in both))
 
 
 def counted(before, after):
@@ -213,7 +204,7 @@ def main():
         with open(os.path.join(out, "said.txt"), "w", encoding="utf-8") as file:
             file.write(text)
         print(f"{fields[0]}: {time.monotonic() - started:.1f} s, "
-              f"{sum(1 for _ in records(os.path.join(out, 'wire.pcap')))} frames", flush=True)
+              f"{len(records_of(os.path.join(out, 'wire.pcap')))} frames", flush=True)
         kept = os.path.join(args.keep, fields[0])
         shutil.rmtree(kept, ignore_errors=True)
         shutil.copytree(out, kept)

@@ -35,7 +35,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "traces"))
 from loss_counts import ORDER, behind, icrc_good  # noqa: E402
-from both_ends import MAC, records  # noqa: E402
+from both_ends import MAC, records_of  # noqa: E402
 
 FIELDS = ["frame.number", "ip.src", "ip.dst", "ipv6.src", "ipv6.dst", "udp.length",
           "infiniband.bth.opcode", "infiniband.bth.destqp", "infiniband.bth.psn",
@@ -74,7 +74,7 @@ class Packet:
 
 def read(path, keep=lambda frame: True):
     """Returns the RC and UC packets with a good ICRC, in order, and the number with a bad one."""
-    frames = [(time, record[16:]) for time, record in records(path)]
+    frames = [(record.time, record.data) for record in records_of(path)]
     command = ["tshark", "-n", "-r", path, "-Y", "infiniband.bth", "-T", "fields", "-E", "separator=/t",
                "-E", "occurrence=f"]
     for field in FIELDS:

@@ -15,7 +15,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from both_ends import Run, records, rows  # noqa: E402
+from both_ends import Run, records_of, rows  # noqa: E402
 
 UC, UD = 3, 4  # enum ibv_qp_type
 # Kinds of programs; "app" is a row of both_ends.txt.
@@ -145,7 +145,7 @@ def main():
                        "netem": [left_words, right_words],
                        "impaired": left if right in (left, "none") else right if left == "none" else f"{left}+{right}"}, file)
         print(f"{seed} {kind} {name} [{left_words}] [{right_words}]: {time.monotonic() - started:.1f} s, "
-              f"{sum(1 for _ in records(os.path.join(out, 'wire.pcap')))} frames", flush=True)
+              f"{len(records_of(os.path.join(out, 'wire.pcap')))} frames", flush=True)
         if run.hangs:
             print(f"{seed}: a guest hangs", flush=True)
             return 3

@@ -36,6 +36,7 @@ import tempfile
 import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from pcap import FORMATS, records_in  # noqa: E402
 from seed import add_seed_option  # noqa: E402
 
 ETHERNET, RAW, SLL, ERF, IB, SLL2 = 1, 101, 113, 197, 247, 276
@@ -259,16 +260,9 @@ def as_ib(f, n):
 def read(path):
     with open(path, "rb") as f:
         data = f.read()
-    order, unit = {b"\xd4\xc3\xb2\xa1": ("<", 1000), b"\x4d\x3c\xb2\xa1": ("<", 1),
-                   b"\xa1\xb2\xc3\xd4": (">", 1000), b"\xa1\xb2\x3c\x4d": (">", 1)}[data[:4]]
-    if struct.unpack_from(order + "I", data, 20)[0] != ETHERNET:
+    if struct.unpack_from(FORMATS[data[:4]][0] + "I", data, 20)[0] != ETHERNET:
         raise ValueError(path + ": not Ethernet")
-    off, frames = 24, []
-    while off + 16 <= len(data):
-        sec, part, cap, wire = struct.unpack_from(order + "IIII", data, off)
-        frames.append(Frame(sec * 10 ** 9 + part * unit, data[off + 16:off + 16 + cap], wire))
-        off += 16 + cap
-    return frames
+    return [Frame(*record) for record in records_in(data)]
 
 
 def pcap(frames, link, order="<"):

@@ -125,7 +125,7 @@ def frames_of(path, folder):
     """Returns the frames of a capture file as (time, bytes, wire length). editcap converts other formats."""
     with open(path, "rb") as file:
         magic = file.read(4)
-    if magic not in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1", b"\xa1\xb2\xc3\xd4", b"\xa1\xb2\x3c\x4d"):
+    if magic not in capture_variants.FORMATS:
         to = os.path.join(folder, "converted.pcap")
         subprocess.run(["editcap", "-F", "nsecpcap", path, to], check=True, stdout=subprocess.DEVNULL,
                        stderr=subprocess.DEVNULL)

@@ -23,6 +23,7 @@ import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../support"))
 from failures import Failures  # noqa: E402
+from pcap import records_of  # noqa: E402
 
 DEADLINE = 120  # longest wait, s
 ROW = re.compile(r"^#(\d+) \S+ .* (ok|idle|trouble|closed|failed) +([\d.]+) +(\d+) +(\d+) +(\d+) +(\d+) +(\d+) ")
@@ -136,13 +137,9 @@ def check_metrics(fail, program, capture, folder):
 
 
 def records(capture):
-    """Returns the times, us since the first one, and the records of a pcap file with microseconds."""
-    data, at, found = pathlib.Path(capture).read_bytes(), 24, []
-    while at < len(data):
-        seconds, micro, length = struct.unpack_from("<III", data, at)
-        found.append((seconds * 10**6 + micro, data[at + 8:at + 16 + length]))
-        at += 16 + length
-    return [(time - found[0][0], record) for time, record in found]
+    """Returns the records of a pcap file, with times since the first one."""
+    found = records_of(capture)
+    return [record._replace(time=record.time - found[0].time) for record in found]
 
 
 def check_order(fail, program, captures, folder):
@@ -150,7 +147,7 @@ def check_order(fail, program, captures, folder):
     merged = folder / "merged.pcap"
     frames = sorted(frame for capture in captures for frame in records(capture))
     merged.write_bytes(pathlib.Path(captures[0]).read_bytes()[:24] + b"".join(
-        struct.pack("<II", *divmod(time, 10**6)) + record for time, record in frames))
+        struct.pack("<IIII", time // 10**9, time // 1000 % 10**6, len(data), wire) + data for time, data, wire in frames))
     done = subprocess.run([program, "check", "--every", "10ms", merged], capture_output=True, text=True)
     tables = [[ROW.match(line)[2] for line in table.splitlines() if ROW.match(line)] for table in done.stdout.split(" UTC, ")]
     order = ["trouble", "failed", "ok", "idle", "closed"]

@@ -4,29 +4,23 @@
 VXLAN tunnel.
 
     wrap.py IN COOKED VXLAN"""
+import os
 import struct
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../support"))
+from pcap import records_of  # noqa: E402
 
 VXLAN_PORT = 4789
 LINKTYPE_ETHERNET, LINKTYPE_SLL = 1, 113
 
 
-def frames(path):
-    data = open(path, "rb").read()
-    at = 24
-    while at < len(data):
-        head = struct.unpack_from("<IIII", data, at)
-        yield head[0], head[1], data[at + 16:at + 16 + head[2]]
-        at += 16 + head[2]
-
-
 def write(path, linktype, like, wrapped):
-    head = open(like, "rb").read(24)
     with open(path, "wb") as out:
-        out.write(head[:20] + struct.pack("<I", linktype))
-        for seconds, fraction, frame in frames(like):
-            frame = wrapped(frame)
-            out.write(struct.pack("<IIII", seconds, fraction, len(frame), len(frame)) + frame)
+        out.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262144, linktype))
+        for record in records_of(like):
+            frame = wrapped(record.data)
+            out.write(struct.pack("<IIII", *divmod(record.time, 10 ** 9), len(frame), len(frame)) + frame)
 
 
 def cooked(frame):

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Cases: one conversation for each rule that rnic/flow judges. With `wrong`, the conversation
- * violates the rule, or shows the event of a NOTE, and the rule must be reported. Without `wrong`,
- * it is the same conversation without the violation, and the rule must not be reported.
+ * violates the rule, and rnic/flow must report the rule. If the rule has the severity NOTE, the
+ * conversation contains the event that the rule describes. Without `wrong`, the same conversation
+ * does not violate the rule, and rnic/flow must not report it.
  */
 #ifndef TEST_FLOW_CASES_H
 #define TEST_FLOW_CASES_H

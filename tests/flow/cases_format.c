@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Removes the latest frame from the conversation and returns it as a packet model, which a case can
- * change and add again. Copies the frame to `bytes`, to which the payload of the model points. */
+/* Removes the latest frame from the conversation and returns its packet, which a case can change
+ * and send again. Copies the frame to `bytes`; the payload of the returned packet points there. */
 static struct roce_pkt take_back(struct flowgen *g, uint8_t bytes[ROCE_FRAME_MAX])
 {
     struct flowgen_frame f = g->frame[--g->frame_cnt];
@@ -157,8 +157,8 @@ CASE(ICRC_NEVER_GOOD)
         if (i < 8)
             p = flowgen_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
         else
-            flowgen_wait(g, 70000000); /* longer than the ACK timeout: the requests stay
-                                        * unanswered */
+            flowgen_wait(g, 70000000); /* longer than the ACK timeout; the next packet is a
+                                        * retransmission */
         flowgen_put(g, 0, &p);
         if (wrong)
             *byte(g, BTH_OFF + 20) ^= 0x10;
@@ -322,7 +322,8 @@ CASE(PKEY_MATCH)
     flowgen_put(g, 1, &p);
     flowgen_message(g, 0, ROCE_KIND_SEND, 64);
     flowgen_put(g, 1, &p);
-    if (wrong) { /* if each side always sends the same P_Key, the two P_Keys must still match */
+    if (wrong) { /* also wrong: each side always sends the same P_Key, but the P_Keys of the two
+                  * sides do not match */
         g->frame_cnt = 0;
         flowgen_message(g, 0, ROCE_KIND_SEND, 64);
         p = flowgen_resp(g, 1, ROCE_OP_RC_ACK, g->conn.psn[0] - 1, 0);

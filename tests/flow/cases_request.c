@@ -156,7 +156,7 @@ CASE(RD_ATOMIC)
         put_req(g, ROCE_OP_RC_READ_REQUEST, 64);
 }
 
-/* Sends an ACK with a credit code for all requests of side 0. */
+/* Acknowledges all requests of side 0, with credit code `code` in the AETH. */
 static void credit(struct flowgen *g, uint8_t code)
 {
     flowgen_ack(g, 1, g->conn.psn[0] - 1, ROCE_SYNDROME_ACK | code);
@@ -193,8 +193,8 @@ CASE(ZERO_CREDIT)
 {
     put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
     credit(g, wrong ? 0 : 3);
-    if (!wrong) { /* in the correct conversation, the responder grants 0 credits in the response to
-                   * a request that needs no receive WQE */
+    if (!wrong) { /* 0 credits are correct in the ACK of a WRITE, because a WRITE needs no receive
+                   * WQE */
         put_req(g, ROCE_OP_RC_WRITE_ONLY, 64);
         credit(g, 0);
     }

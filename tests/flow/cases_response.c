@@ -317,8 +317,8 @@ CASE(PAIR_UNKNOWN)
     }
 }
 
-/* Both transmissions of a SEND are answered. With `wrong`, the first response came only after the
- * retransmission. */
+/* The responder acknowledges a SEND after 100 ms. With `wrong`, the requester retransmitted the
+ * SEND after 70 ms, and the responder acknowledges both transmissions. */
 CASE(SPURIOUS_TIMEOUT)
 {
     struct roce_pkt p;

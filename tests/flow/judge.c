@@ -262,9 +262,9 @@ void judge(const struct flowgen *g, const struct roce_flow_opts *opts,
     flow = observer(o, v);
     if (!flow)
         return;
-    mute = o.mem.alloc ? NULL : observer(o, &mute_verdict); /* not run if the test counts
-                                                             * allocations, because other observers
-                                                             * would allocate, too */
+    mute = o.mem.alloc ? NULL : observer(o, &mute_verdict); /* does not run if the test counts
+                                                             * allocations, because a second
+                                                             * observer would also allocate */
     o.no_fast_path = true;
     twin = o.mem.alloc ? NULL : observer(o, &twin_verdict);
     for (size_t i = 0; i < g->frame_cnt; i++) {

@@ -27,13 +27,13 @@ struct judge_spoil {
 
 struct verdict {
     struct roce_flow_totals totals;
-    struct roce_finding finding[JUDGE_FINDINGS]; /* first findings, in order */
+    struct roce_finding finding[JUDGE_FINDINGS]; /* the first JUDGE_FINDINGS findings, in order */
     uint32_t finding_cnt;
     struct roce_conn_summary conn[JUDGE_CONNS]; /* summaries of the connections; their pointers
                                                  * (histograms, regions) are not valid */
     uint64_t times[JUDGE_CONNS];                /* digests of the histograms of each connection */
     uint32_t conn_cnt;
-    struct roce_flow_result last; /* result of the last frame */
+    struct roce_flow_result last; /* result of the latest frame */
     uint32_t links[ROCE_LINK_CM_ANSWER + 1];
     uint32_t uses;                    /* number of on_use() calls */
     struct roce_flow_use use;         /* argument of the latest on_use() call; its pointers to CM
@@ -42,13 +42,14 @@ struct verdict {
     struct roce_flow_result *results; /* array for the results of all frames, or NULL; set by the
                                        * caller */
     size_t results_cap;
-    struct roce_flow_owner *owners; /* array, as long as `results`, for the connection and sender
-                                     * of each frame after the pairing, or NULL; set by the
-                                     * caller */
+    struct roce_flow_owner *owners; /* array as long as `results`, or NULL; set by the caller.
+                                     * Receives the connection and the sender of each frame, as
+                                     * known at the end of the capture */
 };
 
-/* Judges a conversation, of which `spoil` (may be NULL) removes parts. `opts` may be NULL; its
- * callbacks are not used. Clears *verdict, except the arrays that the caller set. */
+/* Passes the conversation to the observer, except the parts that `spoil` removes (NULL: none).
+ * `opts` may be NULL; its callbacks are not used. Clears *verdict, except the arrays that the
+ * caller set. */
 void judge(const struct flowgen *g, const struct roce_flow_opts *opts,
            const struct judge_spoil *spoil, struct verdict *verdict);
 

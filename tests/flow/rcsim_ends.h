@@ -16,8 +16,8 @@ enum rcsim_op { SEND, SEND_IMM, SEND_INV, WRITE, WRITE_IMM, READ, ATOMIC, AWRITE
 
 struct rcsim_wqe {
     enum rcsim_op op;
-    uint32_t len, first, cnt; /* length in bytes; number of its first packet, counted from the start
-                               * of the connection; number of its packets */
+    uint32_t len, first, cnt; /* length in bytes; number of the first packet, counted from the
+                               * start of the connection; number of packets */
     uint32_t got;             /* READ: number of responses received */
     bool done;                /* READ or atomic: all responses were received */
     bool out;                 /* the request was sent, but is not complete yet */
@@ -30,8 +30,8 @@ struct rcsim_event {
     int to;
     bool request;
     uint32_t n, skip; /* number of the packet, counted from the start of the connection; READ
-                       * request: number of packets before it whose responses were already
-                       * received */
+                       * request: number of packets of the READ that are not requested again,
+                       * because the requester has their responses */
     uint8_t opcode, syndrome;
     uint32_t msn, len;
     bool ackreq;
@@ -53,8 +53,8 @@ struct rcsim_end {
     uint32_t posted; /* number of posted receive WQEs */
     struct rcsim_event rsp[RCSIM_RESPONSES];
     unsigned rsp_cnt;
-    uint64_t sent_at; /* latest arrival time of a packet sent to the peer, ns; later packets arrive
-                       * after it */
+    uint64_t sent_at; /* time at which the latest packet for the peer arrives there, ns; packets do
+                       * not overtake each other */
 };
 
 struct rcsim {

@@ -82,8 +82,8 @@ static enum model_kind kind_of(const struct model_item *i)
 static void pass(struct model_net *n, struct model_item *i);
 static void arrive(struct model_net *n, struct model_item *i);
 
-/* Sends item `i` over part `part` of the path (0: before the capture point, 1: after it). The
- * network may lose, copy or delay it. Takes ownership of the item. */
+/* Sends packet `i` over one part of the path (`part` 0: before the capture point, 1: after it).
+ * The network may lose, copy or delay the packet. Takes ownership of the packet. */
 static void travel(struct model_net *n, struct model_item *i, int part, enum model_what what)
 {
     const struct model_way *w = part ? &n->o->after : &n->o->before;

@@ -16,7 +16,7 @@
 
 #define MODEL_CONNS 4u
 
-/* Kinds of packets that the network treats differently. */
+/* Kinds of packets, each with a separate probability of loss. */
 enum model_kind {
     MODEL_MESSAGE, /* packets of SEND and WRITE */
     MODEL_READ,    /* READ and atomic requests */

@@ -15,7 +15,7 @@
 struct model_msg {
     enum roce_oper oper;
     uint32_t len, first, span; /* length in bytes; first position; number of positions. A position
-                                * is a PSN counted from the first PSN of the connection */
+                                * is a PSN, counted from the first PSN of the connection */
 };
 
 /* A packet, with facts that only its sender knows. */
@@ -48,7 +48,7 @@ struct model_event {
 
 struct model_end {
     struct model_msg *msg;
-    uint32_t msgs, total; /* number of messages, and of positions in total */
+    uint32_t msgs, total; /* number of messages; number of positions of all messages */
     /* State of the requester. */
     uint32_t una, nxt, high, go, reads_out;
     enum roce_cause cause;
@@ -61,8 +61,9 @@ struct model_end {
     uint32_t rnr_pos, rnr_left;
     struct model_item **queue;
     uint32_t q_head, q_cnt;
-    /* Captured requests of this end: position after the highest one, number of the latest go-back,
-     * and time of the latest request. */
+    /* Requests that this end sent and that were captured. seen_end: position after the highest
+     * one. seen_go: number of the go-back of the latest retransmission. seen_last: time of the
+     * latest request. */
     uint32_t seen_end, seen_go;
     uint64_t seen_last;
     uint64_t *seen; /* time at which each position was captured, ns; 0: not captured */
@@ -104,8 +105,8 @@ const struct model_msg *model_msg_at(const struct model_end *e, uint32_t pos);
  * frees it. */
 struct model_item *model_request(struct model_net *n, uint32_t conn, int side);
 
-/* Each function processes a packet that an endpoint received. Responses are appended to the queue
- * of the endpoint. */
+/* Each function processes a packet that an endpoint received, and appends the responses to the
+ * queue of this endpoint. */
 void model_take_request(struct model_net *n, const struct model_item *i);
 void model_take_response(struct model_net *n, const struct model_item *i);
 

@@ -54,9 +54,9 @@ static void rnr(struct flowgen *g, uint64_t waited, uint64_t again)
     flowgen_ack_all(g, 1);
 }
 
-/* After an RNR NAK, the requester seems to retransmit too early. If the clock at the point where
- * the NAK was captured is late, or if a clock is coarse, this must not be an ERROR. If the
- * requester really did not wait, it must be an ERROR. */
+/* After an RNR NAK, the requester seems to retransmit too early. This must not be an ERROR if the
+ * clock of the point that captured the NAK is late, or if the clock is coarse. If the requester
+ * really did not wait, this must be an ERROR. */
 static void rnr_wait_of_two_clocks_is_no_error(void)
 {
     static const struct {
@@ -145,7 +145,7 @@ static void earlier_read_explains_the_go_back(void)
 
 /* The first two packets of the capture are in the wrong order, because the mirror port swapped
  * them: two messages, or two packets of one WRITE. If the lower PSN is captured 70 ms later, or
- * after a NAK for it, its packet is a retransmission. */
+ * after a NAK with this PSN, the packet is a retransmission. */
 static void swapped_first_packets_are_out_of_order(void)
 {
     static const struct {
@@ -199,8 +199,8 @@ static void naks_for_late_packets_are_counted(void)
 {
     static const struct {
         const char *name;
-        unsigned order[8]; /* the packets as captured */
-        int nak[2];        /* the packets whose PSNs the NAKs have; -1: no NAK */
+        unsigned order[8]; /* packet numbers in the order of the capture */
+        int nak[2];        /* numbers of the packets whose PSNs the NAKs have; -1: no NAK */
         uint64_t late;
     } rows[] = {
         {"late behind the capture point", {0, 1, 2, 3, 4, 5, 6, 7}, {1, 3}, 1},
@@ -236,8 +236,9 @@ static void naks_for_late_packets_are_counted(void)
     }
 }
 
-/* A sequence NAK for a request that the capture lacks, or cuts, does not show that the request
- * passed the capture point undamaged. */
+/* A sequence NAK names a request that is missing or truncated in the capture. The capture does not
+ * show whether this request passed the capture point undamaged. The observer must count these
+ * NAKs. */
 static void naks_for_unseen_requests_are_counted(void)
 {
     static const struct {

@@ -31,7 +31,6 @@ static void check(const struct rule_case *c, bool wrong)
             f = &v.finding[i];
     if (!f)
         return;
-    /* The severity of the finding is that of the rule. */
     EXPECT_EQ(f->severity, roce_rule_info(c->rule)->severity);
     CU_ASSERT(f->field[0] != 0);
     CU_ASSERT(roce_finding_text(f, text, sizeof(text))[0] != 0);

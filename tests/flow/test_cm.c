@@ -35,8 +35,8 @@ static void put(struct flowgen *g, int side, enum roce_cm kind)
 static void messages_of_an_exchange_are_linked(void)
 {
     static const uint32_t answers[] = {0, 1, 1, 3,
-                                       3, 0, 6}; /* number of the message that message 1, 2 and so
-                                                  * on answers; 0: none */
+                                       3, 0, 6}; /* element i: number of the message that message i
+                                                  * + 1 answers; 0: none */
 
     for (int side = 0; side < 2; side++) {
         const struct roce_conn_summary *c = &v.conn[1]; /* connection 0 is QP1 */
@@ -114,8 +114,9 @@ static void transmissions_of_a_dreq_are_counted(void)
     EXPECT_EQ(c->facts.cm.dreq_ms, 3);
 }
 
-/* If a program ends without disconnecting, our device sends the DREQ, with a special transaction
- * id. The observer must recognise it: the end of the connection must be ROCE_END_GONE. */
+/* If a program ends without disconnecting, our software RNIC sends the DREQ for it, with a special
+ * transaction id. From this id, the observer must infer that the program ended, and report the end
+ * of the connection as ROCE_END_GONE. */
 static void dreq_in_place_of_a_program_ends_the_connection_as_gone(void)
 {
     const struct roce_conn_summary *c = &v.conn[1];
@@ -138,7 +139,7 @@ static void dreq_in_place_of_a_program_ends_the_connection_as_gone(void)
 static void rep_above_the_offered_depths_is_reported(void)
 {
     static const struct {
-        uint8_t responder_resources, initiator_depth; /* depths in a REP to a REQ with 5 and 6 */
+        uint8_t responder_resources, initiator_depth; /* depths in the REP; the REQ has 5 and 6 */
         const char *field;
     } rows[] = {{6, 5, NULL},
                 {0, 0, NULL},

@@ -219,7 +219,7 @@ static void rejected_connection_is_reported_once(void)
     struct roce_cm_msg m;
 
     flowgen_init(&g);
-    flowgen_send(&g, 0, 64); /* a message of an earlier use of the QP */
+    flowgen_send(&g, 0, 64); /* a message of an earlier connection of this QP */
     m = flowgen_cm_req(&g);
     flowgen_cm(&g, 0, &m);
     roce_cm_msg_init(&m, ROCE_CM_REJ, g.tid);
@@ -615,8 +615,8 @@ static void packets_before_pairing_are_not_missing(void)
     EXPECT_EQ(v.totals.rules[ROCE_RULE_READ_RESP_GAP], 0);
 }
 
-/* For each kind of evidence, the summary must name the evidence of the pairing and whether the
- * pairing is a guess. */
+/* Each row has another evidence of the pairing of the directions. The summary must name this
+ * evidence, and whether the pairing is a guess. */
 static void summary_names_the_evidence_of_a_pair(void)
 {
     static const struct {

@@ -11,10 +11,10 @@
 
 static struct verdict v;
 
-/* A gap, a repeated acknowledgement and the NAK for the gap pass two capture points. The second
- * point captures them after the first point has captured all three. So the second NAK in the
- * capture is a copy and must not be reported. With `wrong`, the responder really sent the NAK
- * twice, which must be reported. */
+/* An ACK, a request after a gap, and the NAK for the gap pass the first capture point. Then the
+ * second point captures the ACK and the NAK again. So the second NAK in the capture is a copy and
+ * must not be reported. With `wrong`, the responder really sent the NAK twice, which must be
+ * reported. */
 static void nak_captured_twice_is_a_copy(void)
 {
     for (unsigned wrong = 0; wrong < 2; wrong++) {
@@ -48,9 +48,9 @@ static void nak_captured_twice_is_a_copy(void)
     }
 }
 
-/* Two gaps and the NAKs for them pass the first capture point before the first NAK passes the
- * second one. At the second point, the first NAK is only a late copy, and must not be reported.
- * With `stale`, the responder really sends an outdated NAK, which must be reported. */
+/* Two capture points capture each NAK. The second point captures the NAKs for two gaps only after
+ * the first point has captured both. There, the first NAK is only a late copy, and must not be
+ * reported. With `stale`, the responder really sends an outdated NAK, which must be reported. */
 static void nak_captured_late_is_a_copy(void)
 {
     for (unsigned stale = 0; stale < 2; stale++) {
@@ -123,8 +123,8 @@ static void second_nak_is_an_error_despite_copies(void)
     }
 }
 
-/* Begins a conversation with `cnt` SENDs without IPv4 identifications, 1 us apart, of which the
- * first `copies` are captured twice. */
+/* Begins a conversation with `cnt` SENDs without IPv4 identifications, 1 us apart. The first
+ * `copies` SENDs are captured twice. */
 static void put_unnumbered(struct flowgen *g, struct roce_pkt *p, unsigned cnt, unsigned copies)
 {
     flowgen_begin(g);
@@ -247,8 +247,8 @@ static void copy_after_start_of_go_back_is_a_copy(void)
 }
 
 /* Two mirror ports capture each packet, some microseconds apart, also in bursts. Datagrams, UC
- * packets and CM messages must be counted once, as RC packets, and no CM message is a
- * retransmission. A device without IPv4 identifications sends the same packets. */
+ * packets and CM messages must be counted once, and no CM message may be a retransmission. With
+ * `no_id`, a device without IPv4 identifications sends the same packets. */
 static void mirrored_datagrams_are_counted_once(void)
 {
     for (unsigned no_id = 0; no_id < 2; no_id++)

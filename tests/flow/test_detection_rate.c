@@ -15,7 +15,7 @@
 #include "support/suite.h"
 
 #define DRAWS 50
-/* the test fails if a rate is lower than the recorded one by more than this, percent */
+/* tolerance, percent: the test fails if a rate is lower than the recorded rate by more than this */
 #define SLACK 4
 
 enum spoil {
@@ -28,8 +28,8 @@ enum spoil {
     SPOILS
 };
 
-/* lowest percentage of violations of each rule that must be detected, for each kind of incomplete
- * capture */
+/* `least`: for each kind of incomplete capture, lowest percentage of violations of the rule that
+ * the observer must detect */
 static const struct {
     const char *rule;
     uint8_t least[SPOILS];

@@ -162,8 +162,8 @@ static bool solicited(struct roce_pkt *p)
     return p->op->kind != ROCE_KIND_SEND || !roce_opcode_ends(p->op);
 }
 
-/* Shortens a packet inside a message by one byte, so that its length is not the path MTU and it
- * needs a pad. */
+/* Shortens a First or Middle packet by one byte. Its length is then not the path MTU, and it needs
+ * a pad byte. */
 static bool odd_length(struct roce_pkt *p)
 {
     if (p->op->payload != ROCE_PAYLOAD_MTU)
@@ -173,7 +173,7 @@ static bool odd_length(struct roce_pkt *p)
     return true;
 }
 
-/* Changes the value in an Atomic ACK; used for the kind REPLAY only. */
+/* Changes the original value in an Atomic ACK. Only the kind REPLAY uses this function. */
 static bool other_orig(struct roce_pkt *p)
 {
     p->atomicacketh.orig ^= 1;
@@ -202,7 +202,7 @@ static bool other_rkey(struct roce_pkt *p)
     return roce_opcode_has(p->op, ROCE_HDR_RETH) || roce_opcode_has(p->op, ROCE_HDR_ATOMICETH);
 }
 
-/* How the observer can find the two directions of the connection. */
+/* Evidence that shows which two directions are one connection. */
 enum setting {
     WITH_CM,    /* CM messages set up the connection */
     WITHOUT_CM, /* matching source ports */
@@ -210,7 +210,8 @@ enum setting {
     SETTINGS
 };
 
-/* for each alteration, lowest percentage that must be reported as ERROR, for each setting */
+/* The alterations. `least`: for each enum setting, lowest percentage of altered packets that the
+ * observer must report as ERROR. */
 static const struct {
     const char *name;
     enum kind kind;
@@ -288,8 +289,8 @@ static bool parse(const struct flowgen *g, size_t i, struct roce_pkt *p)
     return roce_pkt_parse(p, ROCE_LINK_ETHERNET, g->bytes + f->off, f->len, f->len) == 0;
 }
 
-/* Generates a conformant conversation, in which `setting` shows the two directions. Returns the
- * number of the first frame that may be altered. */
+/* Generates a conformant conversation, with the evidence `setting` for the pairing of the
+ * directions. Returns the number of the first frame that may be altered. */
 static size_t talk(struct flowgen *g, struct rng *rng, enum setting setting, bool waiting)
 {
     uint32_t start[2] = {rng_below(rng, 1u << 24), rng_below(rng, 1u << 24)};
@@ -344,7 +345,7 @@ static bool altered(const struct flowgen *g, size_t at, bool again, alter_fn *al
 
             if (!alter(&p))
                 return false;
-            if (p.bth.opcode != was->value) { /* the altered packet has the headers of the new
+            if (p.bth.opcode != was->value) { /* the altered packet needs the headers of the new
                                                * opcode */
                 struct roce_pkt q;
 

@@ -23,8 +23,8 @@ static uint32_t put(struct flowgen *g, uint8_t opcode, uint32_t len)
     return p.bth.psn;
 }
 
-/* An Acknowledge packet has a syndrome of the table. A syndrome that is reserved for RC must be
- * reported; a NAK code that is valid for RC must not. */
+/* Each row has the syndrome of an Acknowledge packet. The observer must report a syndrome that is
+ * reserved for RC. It must not report a NAK code that is valid for RC. */
 static void reserved_syndromes_are_reported(void)
 {
     static const struct {
@@ -51,7 +51,7 @@ static void reserved_syndromes_are_reported(void)
  * request must not count as missing or as not captured. */
 static void damaged_request_is_not_missing(void)
 {
-    for (unsigned how = 0; how < 3; how++) { /* wrong ICRC; wrong version; not captured at all */
+    for (unsigned how = 0; how < 3; how++) { /* 0: wrong ICRC; 1: wrong version; 2: not captured */
         struct flowgen g;
         struct roce_pkt p;
 
@@ -180,7 +180,7 @@ static void credits_in_flight_are_not_used(void)
         flowgen_wait(&g, how == JUST_GIVEN ? 1000000 : 10000000);
         for (unsigned k = 0; k < 4; k++)
             put(&g, ROCE_OP_RC_SEND_ONLY, 64);
-        if (how == SEEN_LATE) { /* unsolicited response */
+        if (how == SEEN_LATE) { /* in an unsolicited response */
             g.conn.msn[0] -= 4;
             flowgen_ack(&g, 1, g.conn.psn[0] - 5, 3);
             g.conn.msn[0] += 4;
@@ -271,8 +271,8 @@ static void rnr_nak_inside_a_message_is_reported(void)
     }
 }
 
-/* An RNR NAK has a PSN inside a READ, or a NAK has a PSN before all captured ones. Such a NAK is
- * for a request that was not captured, so it must not be reported. */
+/* The capture lacks the request that a NAK answers: an RNR NAK with a PSN inside a READ, or a NAK
+ * with a PSN before the first captured request. Such a NAK must not be reported. */
 static void nak_of_an_uncaptured_request_is_accepted(void)
 {
     for (unsigned i = 0; i < 2; i++) {
@@ -338,8 +338,8 @@ static void msn_of_a_first_read_shows_the_start(void)
     }
 }
 
-/* An MSN above the number of messages sent must be an ERROR, unless something else explains it:
- * each row has another explanation, and then the severity must be lower. */
+/* An MSN above the number of messages sent must be an ERROR. In all rows except PLAIN, the
+ * conversation explains the MSN, and the severity must be lower. */
 static void msn_above_the_messages_sent_is_reported(void)
 {
     enum how { PLAIN, OF_READ, ACKED_BEFORE, SENT_AGAIN, HOLE, LATE, HOWS };
@@ -352,8 +352,8 @@ static void msn_above_the_messages_sent_is_reported(void)
 
         flowgen_begin(&g);
         if (how == LATE)
-            g.conn.msn[0] = 40; /* the capture begins in the middle of the connection: the observer
-                                 * infers the MSN reference */
+            g.conn.msn[0] = 40; /* the capture begins in the middle of the connection, so the
+                                 * observer must infer the MSN of the first captured message */
         flowgen_send(&g, 0, 64);
         flowgen_send(&g, 0, 64);
         if (how == HOLE) {
@@ -384,9 +384,10 @@ static void msn_above_the_messages_sent_is_reported(void)
     }
 }
 
-/* A response has an MSN that is one higher than the number of messages up to its PSN. So many
- * messages were sent, but with higher PSNs. In an ACK or RNR NAK this must be reported. Other NAKs,
- * a READ response and an ACK of a PSN acknowledged before may have this MSN. */
+/* A response has an MSN that is one higher than the number of messages up to its PSN. The
+ * requester sent that many messages, but the last one has a higher PSN. In an ACK or RNR NAK this
+ * must be reported. Other NAKs, a READ response and an ACK of a PSN acknowledged before may have
+ * this MSN. */
 static void msn_ahead_of_its_psn_is_reported(void)
 {
     enum how { ACK, RNR, SEQUENCE, FATAL, OF_READ, ACKED_BEFORE, HOWS };

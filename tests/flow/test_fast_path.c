@@ -108,8 +108,8 @@ static void nak_again(struct flowgen *g, struct roce_pkt *p)
     nak(g, p);
 }
 
-/* Sends a READ whose number of PSNs is unknown, because the path MTU is unknown, and an ACK for it.
- * The next request has a PSN as if the READ had one PSN. */
+/* Sends a READ and an ACK for it. The path MTU is unknown, so the number of PSNs of the READ is
+ * unknown. The next request has a PSN as if the READ had one PSN. */
 static void read_of_some(struct flowgen *g, struct roce_pkt *p)
 {
     uint32_t psn = p->bth.psn;
@@ -162,7 +162,8 @@ static void read_between(struct flowgen *g, struct roce_pkt *p)
     g->conn.psn[0] = (g->conn.psn[0] + 1) & ROCE_PSN_MASK;
 }
 
-/* Does nothing here: talk() then sends one READ more than its CM messages allow. */
+/* Changes nothing. For the row with this function, talk() sends one READ more than its CM messages
+ * allow. */
 static void reads_before(struct flowgen *g, struct roce_pkt *p)
 {
     (void)g;
@@ -179,7 +180,7 @@ static void twice(struct flowgen *g, struct roce_pkt *p)
 static const struct {
     const char *name;
     change_fn *change;
-    bool unseen; /* the change must not change any finding or result */
+    bool unseen; /* the change must not affect any finding or result */
 } rows[] = {
     {"nothing", nothing, true},
     {"CE", ce_mark, false},
@@ -213,20 +214,21 @@ static const struct {
     {"twice", twice, false},
 };
 
-/* Generates a conversation with one message of kind `kind`, in which `change` changes packet
- * `at`. */
+/* Generates a conversation with one message of kind `kind` (SEND or WRITE). `change` changes
+ * packet number `at` of this message. */
 static void talk(struct flowgen *g, struct rng *rng, enum roce_kind kind, bool cm, unsigned at,
                  change_fn *change)
 {
     uint8_t base = kind == ROCE_KIND_SEND ? ROCE_OP_RC_SEND_FIRST : ROCE_OP_RC_WRITE_FIRST;
     uint32_t last = 4 + 4 * rng_below(rng, 60), skew = 4 * rng_below(rng, 40);
-    bool wrong = kind == ROCE_KIND_WRITE && rng_below(rng, 8) == 0; /* the length of the message
-                                                                     * differs from its RETH */
+    bool wrong = kind == ROCE_KIND_WRITE && rng_below(rng, 8) == 0; /* the DMA length in the RETH
+                                                                     * differs from the length of
+                                                                     * the message */
 
     if (cm)
         flowgen_connect(g);
     flowgen_send(g, 0, 100);
-    if (rng_below(rng, 4)) { /* if not sent, the path MTU and the pairing are unknown */
+    if (rng_below(rng, 4)) { /* without these messages, the path MTU and the pairing are unknown */
         flowgen_write(g, 0, 3 * g->mtu);
         flowgen_write(g, 1, 3 * g->mtu);
     }
@@ -309,7 +311,7 @@ static void one_differing_packet_is_judged_alike(void)
 #define ACTIONS 70
 #define FLYING  64u
 
-/* PSNs of the unacknowledged packets of a side, and for each the MSN of the ACK for it. */
+/* Unacknowledged packets of a side: the PSN of each packet, and the MSN of its ACK. */
 struct flying {
     struct {
         uint32_t psn, msn;
@@ -319,7 +321,7 @@ struct flying {
 
 /* Two connections between two hosts, whose packets are interleaved. */
 struct mix {
-    struct flowgen g; /* generator; g.conn: the connection that sends next; `other`: the second
+    struct flowgen g; /* generator. g.conn is the connection that sends next; `other` is the second
                        * connection */
     struct rng *rng;
     struct flying flying[2];
@@ -473,7 +475,8 @@ static void act(struct mix *m)
     case 4: m->g.step = 1000 + rng_below(m->rng, 5000); break;
     case 5:
     case 6: take_turns(m); break;
-    case 7: /* packets of another service, which are not part of the connection, between messages */
+    case 7: /* between messages, packets of another transport service, which are not part of the
+             * connection */
         for (unsigned i = rng_below(m->rng, 8); i > 0; i--) {
             conn = m->g.conn;
             p = flowgen_req(&m->g, side, ROCE_OP_RC_SEND_ONLY, 8);

@@ -56,9 +56,9 @@ static void other_reserved_bits_are_reported_each_time(void)
     flowgen_free(&g);
 }
 
-/* Sends a packet of NVIDIA's dynamically connected transport (DC): 20 bytes after the BTH, then the
- * headers of RC. The packet model treats it as a reliable datagram; the bytes after the RDETH and
- * DETH are its payload. */
+/* Sends a packet of NVIDIA's dynamically connected transport (DC): 20 bytes after the BTH, then
+ * the headers of RC. The codec parses it as a reliable datagram (RD); the bytes after the RDETH
+ * and DETH are its payload. */
 static void put_dc(struct flowgen *g, int side, uint8_t opcode, uint32_t psn)
 {
     static const uint8_t rest[36] = {0x61, 0xe2, 0x4e, 0, 0, 0xc0, 0xdc};
@@ -123,7 +123,7 @@ static void reliable_datagrams_are_reported(void)
     flowgen_free(&g);
 }
 
-/* Sends response `k`, of `cnt`, to the READ with PSN `psn`. */
+/* Sends response `k` of `cnt` responses to the READ with PSN `psn`. */
 static void put_response(struct flowgen *g, uint32_t psn, uint32_t k, uint32_t cnt)
 {
     uint8_t op = k == 0 ? ROCE_OP_RC_READ_RESP_FIRST
@@ -133,8 +133,8 @@ static void put_response(struct flowgen *g, uint32_t psn, uint32_t k, uint32_t c
     flowgen_put(g, 1, &p);
 }
 
-/* Sends the eight responses to a READ in the order `order`, in three rounds. All READs must be
- * counted as completed, and `late` responses of each READ as late. */
+/* Sends three READs, each with eight responses in the order `order`. The observer must count all
+ * READs as completed, and `late` responses of each READ as out of order. */
 static void read_in_order(const uint8_t order[8], unsigned late)
 {
     struct flowgen g;
@@ -404,8 +404,8 @@ static void order_that_does_not_matter_is_recognised(void)
     }
 }
 
-/* The responses to several READs are out of order by up to 40 positions, more than the observer has
- * records of gaps. All READs must be counted as completed. */
+/* The responses to several READs are out of order by up to 40 positions. The observer cannot
+ * record so many gaps, but must count all READs as completed. */
 static void reads_in_any_order_complete(void)
 {
     enum { READS = 8, PACKETS = 16, CNT = READS * PACKETS };

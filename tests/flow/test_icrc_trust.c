@@ -7,8 +7,8 @@
 static const struct roce_deferred_icrc held;
 static struct roce_icrc_trust trust;
 
-/* Two hosts that need the same slot of the table. The host that is first gets the slot; the other
- * is not tracked. */
+/* Two hosts whose addresses select the same slot of the table of hosts. The host that is first
+ * gets the slot; the other is not tracked. */
 static const uint8_t a[16] = {[15] = 1}, b[16] = {[15] = 1 + ROCE_ICRC_TRUST_HOSTS};
 
 static enum roce_icrc_status hear(const uint8_t src[16], enum roce_icrc_status icrc)
@@ -64,8 +64,8 @@ static void three_findings_are_deferred(void)
     trust = (struct roce_icrc_trust){0};
     (void)hear(a, ROCE_ICRC_GOOD);
     (void)hear(a, ROCE_ICRC_BAD);
-    CU_ASSERT(!roce_icrc_trust_undecided(&trust, a)); /* not undecided: a right ICRC was received,
-                                                       * so the packet is damaged */
+    CU_ASSERT(!roce_icrc_trust_undecided(&trust, a)); /* decided: after a correct ICRC, the wrong
+                                                       * one shows that the packet is damaged */
 }
 
 static void host_with_a_wrong_icrc_is_a_suspect(void)

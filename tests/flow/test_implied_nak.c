@@ -18,7 +18,7 @@ static uint64_t completed(void)
     return v.conn[0].side[0].oper[ROCE_OPER_READ].completed;
 }
 
-/* Sends a request for READ `n` that starts at its PSN `from`. */
+/* Requests READ number `n` from its PSN `from` on. */
 static void ask(struct flowgen *g, uint32_t base, uint32_t n, uint32_t from)
 {
     uint32_t next = g->conn.psn[0];
@@ -28,7 +28,7 @@ static void ask(struct flowgen *g, uint32_t base, uint32_t n, uint32_t from)
     p = flowgen_req(g, 0, ROCE_OP_RC_READ_REQUEST, (PSNS - from) * g->mtu);
     p.reth.va += (uint64_t)(n * PSNS + from) * g->mtu;
     if (((next - g->conn.psn[0]) & ROCE_PSN_MASK) <
-        0x800000) /* the response was already captured */
+        0x800000) /* a retransmission: the PSN of the next READ does not change */
         g->conn.psn[0] = next;
     flowgen_put(g, 0, &p);
 }
@@ -44,8 +44,8 @@ static void answer(struct flowgen *g, uint32_t base, uint32_t n, uint32_t k)
     flowgen_put(g, 1, &p);
 }
 
-/* Sends the packets that `s` describes: "B2" is a request for READ B from its PSN 2 on, "b2" the
- * response with this PSN, "." is an idle time. */
+/* Sends the packets that `s` describes: "B2" is a request for READ B from its PSN 2 on, "b2" is
+ * the response with PSN 2 of READ B, "." is an idle time. */
 static void talk(struct flowgen *g, const char *s)
 {
     uint32_t base = g->conn.psn[0];

@@ -81,9 +81,9 @@ static const struct roce_finding *finding_of(enum roce_rule rule)
     return NULL;
 }
 
-/* If its transmit queue is full, Linux also sends an RNR NAK for a request that it executed before,
- * with the current MSN. This must be reported as a known deviation. An RNR NAK for a new request
- * must not count this request in its MSN: that is a violation. */
+/* If the transmit queue of Linux is full, Linux also sends an RNR NAK for a request that it
+ * executed before, with the current MSN. This must be reported as a known deviation. An RNR NAK
+ * for a new request must not count this request in its MSN: that is a violation. */
 static void rnr_nak_of_a_duplicate_is_a_known_deviation(void)
 {
     static const struct {
@@ -117,9 +117,9 @@ static void rnr_nak_of_a_duplicate_is_a_known_deviation(void)
     }
 }
 
-/* If its transmit queue is full, Linux does not send the response to a READ and drops the requests
- * after it. Later it sends an RNR NAK with the PSN of a later request and the MSN of the READ. This
- * must be reported as a known deviation. */
+/* If the transmit queue of Linux is full, Linux does not send the response to a READ and drops the
+ * requests after it. Later it sends an RNR NAK with the PSN of a later request and the MSN of the
+ * READ. This must be reported as a known deviation. */
 static void rnr_nak_beyond_a_read_is_a_known_deviation(void)
 {
     static const struct {
@@ -157,7 +157,7 @@ static void rnr_nak_beyond_a_read_is_a_known_deviation(void)
 static void empty_only_that_shifts_psns_is_a_known_deviation(void)
 {
     static const struct {
-        uint16_t len; /* payload of the packet that replaces the first retransmission */
+        uint16_t len; /* payload of the packet that replaces the first retransmission, bytes */
         enum roce_profile profile;
         const char *known;
     } rows[] = {{0, ROCE_PROFILE_LINUX_RXE_6_1, "D41"},
@@ -255,7 +255,8 @@ static void after_an_empty_only_findings_on_the_other_direction_are_errors(void)
 }
 
 /* If Linux cannot send the response to a READ of 0 bytes, it later sends a Last without payload.
- * The observer must report the Last as a known deviation, but not an empty First. */
+ * The observer must report the Last as a known deviation. An empty First is a violation, but not a
+ * known deviation. */
 static void empty_last_read_response_is_a_known_deviation(void)
 {
     static const struct {

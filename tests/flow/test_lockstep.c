@@ -14,7 +14,7 @@
 #define FIRST1  0x80000u
 
 enum ports {
-    LINUX, /* one port for each QP pair: derived from both QPNs, equal in both directions */
+    LINUX, /* each QP pair uses one source port in both directions, derived from both QPNs */
     OWN,   /* each QP pair uses one source port in both directions, which is not derived from the
             * QPNs */
     APART, /* a separate port for each direction */

@@ -66,12 +66,12 @@ static void memory_stays_below_the_limit(void)
 
 /* ---- eviction of connections ----------------------------------------------------------------- */
 
-/* `allocs`, `conns` and `conns_after_alloc` count since the current packet was fed: allocations,
- * on_conn() calls, and on_conn() calls after the first allocation. */
+/* Counters since the observer received the current packet. `allocs`: allocations; `conns`:
+ * on_conn() calls; `conns_after_alloc`: on_conn() calls after the first allocation. */
 static struct {
     unsigned allocs, conns, conns_after_alloc;
-    size_t bytes, bytes_max; /* number of allocated bytes; number above which the allocator of the
-                              * test fails, without the observer's knowledge */
+    size_t bytes, bytes_max; /* allocated bytes; limit of the test's allocator, which the observer
+                              * does not know */
 } seen;
 
 static void *count_alloc(void *ctx, size_t size)
@@ -204,12 +204,12 @@ static void hundred_thousand_connections_fit(void)
     EXPECT_EQ(v.totals.evicted, 0);
     each = (double)v.totals.mem_peak / conns;
     printf("    %.0f bytes a connection\n", each);
-    /* With fewer connections, each has a greater part of the hash tables. */
+    /* With fewer connections, the share of the hash tables for each connection is greater. */
     CU_ASSERT(each < 2100 || conns < 100000);
 }
 
 /* After an idle time, the observer allocates memory for a possible QP reuse. When the response
- * shows that there was none, the observer must free this memory. */
+ * shows that the QPs were not reused, the observer must free this memory. */
 static void idle_time_takes_no_memory(void)
 {
     size_t peak[2];

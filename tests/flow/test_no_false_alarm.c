@@ -154,9 +154,9 @@ static void any_damaged_bth_bit_is_no_violation(void)
     }
 }
 
-/* A packet has a wrong transport version. The version must be an ERROR if the requester sent it. It
- * must not be an ERROR if the network damaged the packet, or if the capture does not show whether
- * it did. */
+/* A packet has a wrong transport version. This must be an ERROR if the ICRC is correct, so that
+ * the requester sent the wrong version. It must not be an ERROR if the ICRC is wrong or
+ * unchecked. */
 static void wrong_version_is_an_error_only_if_undamaged(void)
 {
     static const struct {
@@ -221,8 +221,8 @@ static void twin_connections_cause_no_errors(void)
 
 /* Generates `qps` QPs between two hosts with overlapping PSNs. Without matching UDP source ports
  * (RoCEv1 has none), the observer can only guess the pairs. If `half`, the capture lacks the
- * responses to the first QP and the requests of the second one, so the only pair that it suggests
- * is wrong. */
+ * responses to the first QP and the requests of the second one. The two remaining directions seem
+ * to be a pair, but are not. */
 static void crowd(struct rng *rng, enum roce_encap encap, unsigned qps, bool half)
 {
     struct flowgen_conn conn[6];
@@ -283,8 +283,8 @@ static void guessed_pairs_cause_no_errors(void)
 
 /* ---- missing facts --------------------------------------------------------------------------- */
 
-/* A READ was answered by one packet, so it had one PSN, although no packet showed the path MTU. So
- * later responses must not be taken for an implied NAK (R139). */
+/* No packet shows the path MTU. But a READ that one response answers has one PSN. So the observer
+ * must not take later responses for an implied NAK (R139). */
 static void one_packet_read_needs_no_mtu(void)
 {
     struct flowgen g;
@@ -329,7 +329,8 @@ static void coarse_clocks_cause_no_errors(void)
 }
 
 /* Without CM messages, the limits of the requester are unknown. Seven retries and 255 outstanding
- * READs, the maxima of the attributes (R154, R193), must cause no finding; one more must. */
+ * READs, the maxima of the attributes (R154, R193), must cause no finding. An eighth retry and a
+ * 256th READ must be reported. */
 static void limits_without_cm_are_the_attribute_limits(void)
 {
     for (unsigned more = 0; more < 2; more++) {

@@ -106,9 +106,9 @@ static void lone_last_packet_has_no_length_error(void)
     EXPECT_EQ(judge_errors(&v, "a last packet alone"), 0);
 }
 
-/* A PSN is sent again after 268 ms, with another opcode. With CM messages, a QP reuse would be
- * announced, so this must be reported as a retransmission that differs. Without CM messages, 268 ms
- * are enough for a QP reuse, which must be reported. */
+/* A PSN is sent again after 268 ms, with another opcode. If there are CM messages, they would
+ * announce a QP reuse. So this must be reported as a retransmission that differs. Without CM
+ * messages, the QPs may have been reused within 268 ms, which must be reported. */
 static void long_timeout_with_cm_is_no_reuse(void)
 {
     for (int cm = 0; cm < 2; cm++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Tests the packet digest: the lookup key of a direction, and the sample with which a packet is
- * compared with its retransmission.
+ * Tests the packet digest. Its key identifies the direction of a packet. Its sample shows whether a
+ * retransmission equals the first transmission.
  */
 #include <string.h>
 #include "flow/flow.h"
@@ -120,8 +120,8 @@ static struct roce_key crafted_key(const struct roce_hash_secret *known, uint32_
     return key;
 }
 
-/* Returns the number of key comparisons when FLOOD crafted keys for the secret `known` are inserted
- * into a hash table of FLOOD slots that uses the secret `used`. */
+/* Inserts FLOOD keys, crafted for the secret `known`, into a hash table of FLOOD slots that uses
+ * the secret `used`. Returns the number of key comparisons. */
 static uint64_t probes(const struct roce_hash_secret *known, const struct roce_hash_secret *used)
 {
     static uint32_t chain[FLOOD];
@@ -136,8 +136,9 @@ static uint64_t probes(const struct roce_hash_secret *known, const struct roce_h
     return cnt;
 }
 
-/* If the keys were chosen for the secret in use, all have the same hash: each insertion is compared
- * with all earlier keys. With any other secret, they must not collide more than other keys. */
+/* If the keys were crafted for the secret that the table uses, all have the same hash. Each new
+ * key is then compared with all earlier ones. With any other secret, crafted keys must not collide
+ * more than other keys. */
 static void flood_needs_the_secret(void)
 {
     struct roce_hash_secret known, other;
@@ -150,7 +151,8 @@ static void flood_needs_the_secret(void)
     }
 }
 
-/* Two flows must have different secrets, unless their options have the same seed. */
+/* Two analysis engines (struct roce_flow) must have different hash secrets, unless their options
+ * have the same seed. */
 static void secrets_are_random(void)
 {
     struct roce_flow *flow[4];

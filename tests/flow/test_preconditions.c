@@ -38,7 +38,7 @@ static void put_cm(struct flowgen *g, int side, enum roce_cm kind, uint64_t tid)
     } else if (kind == ROCE_CM_MRA) {
         m.mra.local_comm_id = g->conn.qpn[side];
         m.mra.remote_comm_id = g->conn.qpn[!side];
-        m.mra.message = tid == 9 ? 2 : 0; /* transaction id 9 selects the MRA of a LAP, which does
+        m.mra.message = tid == 9 ? 2 : 0; /* with transaction id 9, the MRA answers a LAP and does
                                            * not have the transaction id of the REQ */
     }
     flowgen_cm(g, side, &m);
@@ -266,9 +266,10 @@ static void host_capturing_itself_is_no_error(void)
 
 /* ---- responses lost behind the capture point ------------------------------------------------- */
 
-/* After a NAK the requester goes back, and later goes back again to the same PSN. If the request at
- * this PSN is an atomic, its response may be lost, and each later response makes the requester go
- * back (R139): no ERROR. If it is not, the second go-back must be reported. */
+/* After a NAK the requester goes back, and later goes back again to the same PSN. If the request
+ * at this PSN is an atomic, its response may be lost. Then each later response makes the requester
+ * go back (R139), which must not be an ERROR. If the request is not an atomic, the second go-back
+ * must be reported. */
 static void second_go_back_for_an_atomic_is_no_error(void)
 {
     for (unsigned atomic = 0; atomic < 2; atomic++) {
@@ -357,9 +358,9 @@ static void source_port_of_many_qps_is_no_proof(void)
 
 /* ---- UC connections -------------------------------------------------------------------------- */
 
-/* A program reuses a UC QP after a short time, starting at the same PSN. UC does not retransmit, so
- * a different packet with a known PSN begins a new use. The observer must still report a wrong
- * opcode order in the new use. */
+/* A program reuses a UC QP after a short time, starting at the same PSN. UC does not retransmit,
+ * so a different packet with a captured PSN shows the reuse. The observer must still report a
+ * wrong opcode order after the reuse. */
 static void uc_reuse_is_detected(void)
 {
     for (unsigned wrong = 0; wrong < 2; wrong++) {
@@ -373,7 +374,7 @@ static void uc_reuse_is_detected(void)
         flowgen_message(&g, 0, ROCE_KIND_SEND, 3000);
         g.conn.psn[0] = psn;
         flowgen_message(&g, 0, ROCE_KIND_SEND, 64);
-        flowgen_message(&g, 0, ROCE_KIND_WRITE, 4000); /* longer than the first use */
+        flowgen_message(&g, 0, ROCE_KIND_WRITE, 4000); /* longer than before the reuse */
         if (wrong) {
             p = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_MIDDLE, 1024);
             flowgen_put(&g, 0, &p);

@@ -18,8 +18,7 @@ enum point {
     THINNED,
     LATE,     /* the first packets of the capture are missing */
     ONE_WAY,  /* only one direction is captured */
-    TWICE,    /* each packet passes two capture points, the second one later, and both are in the
-               * capture */
+    TWICE,    /* each packet is captured at two points, at the second one later */
     SKEWED,   /* each direction is captured at another point; the capture is sorted by time */
     UNSORTED, /* each direction is captured at another point; the capture is not sorted */
     JITTER,   /* times jump forward and back */
@@ -167,8 +166,8 @@ static void run(enum point point)
 
     for (uint64_t i = 0; i < cnt; i++)
         warned += run_talk(point, rng_u64(&all));
-    if (cnt >= TALKS &&
-        warned * 100 > cnt * suspected(point)) /* fewer have no reliable percentage */
+    if (cnt >= TALKS && warned * 100 > cnt * suspected(point)) /* the percentage of fewer
+                                                                * conversations is not reliable */
         suite_fail(__FILE__, __LINE__, "%llu of %llu conversations have a WARN finding",
                    (unsigned long long)warned, (unsigned long long)cnt);
 }

@@ -36,7 +36,7 @@ static void begin(void)
     flowgen_begin(&g);
 }
 
-/* Sends packets of 1024 bytes from side 0 for `ns`, with `step` ns between two packets. Every 16th
+/* Sends packets of 1024 bytes from side 0 for `ns` nanoseconds, one every `step` ns. Every 16th
  * packet is acknowledged. */
 static void stream(uint64_t ns, uint64_t step)
 {
@@ -155,7 +155,8 @@ static void slowdown_and_recovery_are_measured(void)
     CU_ASSERT(about(episode[0].after, rate(1 * US), 10));
     CU_ASSERT(episode[0].slowed);
     EXPECT_EQ(episode[0].end, ROCE_CNP_RECOVERED);
-    /* The observer measures the recovery in the first or second window at full rate. */
+    /* The observer measures the rate over short periods. The first or second period at full rate
+     * shows the recovery. */
     CU_ASSERT(episode[0].recovered_ns >= 3520 * US + 90 * US);
     CU_ASSERT(episode[0].recovered_ns <= 3525 * US + 250 * US);
     CU_ASSERT(episode[0].lowest_ns >= 525 * US && episode[0].lowest_ns <= 1530 * US);
@@ -214,8 +215,8 @@ static void sender_that_ignores_cnps_is_not_slowed(void)
     EXPECT_EQ(sides[0].cnp.before.cnt, 1);
 }
 
-/* The first CNP follows soon after the first packets. The rate before it must be measured if there
- * were enough packets, and otherwise be unknown. */
+/* The first CNP follows soon after the first packets. The observer must measure the rate before
+ * the CNP if there were enough packets. Otherwise this rate must be unknown. */
 static void first_packets_give_no_rate_before(void)
 {
     begin();

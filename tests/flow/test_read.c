@@ -202,7 +202,7 @@ static void restart_shows_the_missing_response(void)
     }
 }
 
-/* Requests the READ `p` of PSNS packets again from response `from` on. */
+/* Requests the READ `p` of PSNS packets again, from response number `from` on. */
 static void restart(struct flowgen *g, struct roce_pkt p, uint32_t from)
 {
     p.bth.psn += from;
@@ -212,11 +212,11 @@ static void restart(struct flowgen *g, struct roce_pkt p, uint32_t from)
     flowgen_put(g, 0, &p);
 }
 
-/* A READ has responses 0 to 3. Response 1 is lost before the capture point, and the requester
- * discards response 2, which it receives before the restart. After the restart from 1, response 2
- * is lost: with `ended` also response 3, and the ACK of a later SEND follows. So the requester
- * restarts from
- * 2. Both missing responses, 1 and 2, must count as lost before the capture point. */
+/* A READ has responses 0 to 3. Response 1 is lost before the capture point. The requester discards
+ * response 2, which it receives before it requests the READ again from response 1 on. Then
+ * response 2 is lost, too; with `ended`, response 3 is also lost, and the ACK of a later SEND
+ * follows. So the requester requests the READ again from response 2 on. The observer must count
+ * responses 1 and 2 as lost before the capture point. */
 static void discarded_response_counts_as_missing(void)
 {
     for (unsigned ended = 0; ended < 2; ended++) {
@@ -400,10 +400,10 @@ static void read_rest(struct flowgen *g, struct roce_pkt p, uint32_t from, uint3
             flowgen_read_resp(g, 1, p.bth.psn, p.reth.dma_len, k, k);
 }
 
-/* The capture begins with a READ, so the path MTU is unknown and the directions are not paired. The
- * requester requests the READ again from its packet `from` on. The observer must not count that as
- * another READ. With `from` above 7 it may, because the request may be a new READ directly after a
- * READ with a path MTU of 2048. */
+/* The capture begins with a READ, so the path MTU is unknown and the directions are not paired.
+ * The requester requests the READ again from its packet `from` on. The observer must not count
+ * that as another READ. With `from` = 8 it may: the request may be a new READ after a READ of
+ * eight packets, with a path MTU of 2048. */
 static void restart_of_the_first_read_is_not_another_read(void)
 {
     for (uint32_t from = 8; from < 10; from++) {
@@ -425,8 +425,8 @@ static void restart_of_the_first_read_is_not_another_read(void)
     }
 }
 
-/* The directions are paired only after some READs and atomics were answered. The operations that
- * were answered before must be counted as completed, also the last one. */
+/* The directions are paired only after some READs and atomics were answered. These operations must
+ * be counted as completed, including the last one. */
 static void operations_answered_before_the_pairing_are_counted(void)
 {
     static const uint32_t lens[] = {0, 64, 4096}; /* 0: atomics */

@@ -19,8 +19,8 @@
 
 #define SEEDS SUITE_TURNS(20)
 
-/* What is compared, in addition to the numbers of packets, NAKs and messages of each side. There
- * must also be no ERROR and, without MAY_WARN, no WARN. */
+/* Values that a row compares, in addition to the numbers of packets, NAKs and messages of each
+ * side. There must also be no ERROR and, without MAY_WARN, no WARN. */
 enum {
     CAUSES = 1u << 0, /* causes and cost of side A's go-backs */
     AGAIN = 1u << 1,  /* numbers of retransmitted and of out-of-order packets, whatever their
@@ -95,8 +95,9 @@ static void same(int side, const char *what, const char *more, uint64_t truth, u
                    (unsigned long long)found);
 }
 
-/* Returns the summary of the connection between the QPs `qpn` and `peer`. Sets *side to the side (0
- * or 1) that is `qpn`. UC packets do not contain `qpn`. */
+/* Returns the summary of the connection between the QPs `qpn` and `peer`. Sets *side to the side
+ * (0 or 1) of QP `qpn`. The summary of a UC connection may lack `qpn`, because UC packets contain
+ * only the destination QPN. */
 static const struct roce_conn_summary *conn_of(const struct verdict *v, uint32_t qpn, uint32_t peer,
                                                int *side)
 {

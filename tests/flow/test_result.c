@@ -117,7 +117,7 @@ static void go_back_names_its_cause(void)
     flowgen_init(&g);
     flowgen_send(&g, 0, 64); /* frames 1 and 2 */
     p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
-    flowgen_put(&g, 0, &p); /* frame 3: captured, then lost */
+    flowgen_put(&g, 0, &p); /* frame 3: captured, then lost behind the capture point */
     g.conn.msn[0]--;
     flowgen_message(&g, 0, ROCE_KIND_SEND, 64); /* frame 4 */
     g.conn.msn[0]--;
@@ -137,8 +137,8 @@ static void go_back_names_its_cause(void)
     EXPECT_EQ(r[7].cause, ROCE_CAUSE_SEQ_NAK);
     EXPECT_EQ(r[3].msg_number, 1);
     EXPECT_EQ(r[4].msg_number, 2);
-    EXPECT_EQ(r[6].msg_number, 1); /* the number of its own message, although a later message was
-                                    * already sent */
+    EXPECT_EQ(r[6].msg_number, 1); /* number of the retransmitted message, although a later message
+                                    * was already sent */
     EXPECT_EQ(r[7].msg_number, 2);
     EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].go_backs, 1);
     EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].packets, 2);
@@ -234,8 +234,8 @@ static void incomplete_message_counts_captured_bytes(void)
 }
 
 /* The response to the first of several READs is lost, and the requester retransmits all READs from
- * this one on. The observer must still have the first READ in its window, so that all READs are
- * completed. */
+ * the first one on. The observer must still have the first READ in its window, so that all READs
+ * are completed. */
 static void unanswered_read_stays_in_the_window(void)
 {
     struct flowgen g;
@@ -308,8 +308,8 @@ static void unanswered_request_ends_the_connection(void)
         }
 }
 
-/* A limit of RNR retries is at most 6. A seventh retransmission shows that the requester has no
- * limit. */
+/* An RNR retry count is at most 6; the value 7 means no limit. So a seventh retransmission shows
+ * that the requester has no limit. */
 static void seventh_rnr_retry_means_no_limit(void)
 {
     for (unsigned repeats = 1; repeats <= 9; repeats++) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * QP reuse: another program, or the next connection of the same program, gets the QPNs of destroyed
- * QPs. Without CM messages, only the packets can show the reuse. Packets that may belong to either
- * use must cause no ERROR, even if the capture is incomplete.
+ * QPs. Without CM messages, only the packets can show the reuse. Packets that may belong to the old
+ * or the new connection must cause no ERROR, even if the capture is incomplete.
  *
  * REUSE_ROUNDS=<n> runs n times as many conversations, REUSE_SEED=<n> uses another seed. With seed
  * 1 the observer reports no ERROR. With other seeds it reports a few in 100,000 conversations. The
- * cause: the first packets of a new use are missing, and the PSNs and MSN of the next ones continue
- * the old use by chance. They then look like a fault of the old use.
+ * cause: the capture lacks the first packets of the new connection. By chance, the PSNs and MSN of
+ * the next packets continue those of the old connection, and look like its fault.
  */
 #include <stdio.h>
 #include <string.h>
@@ -61,8 +61,8 @@ static void reuse_by_another_program_is_detected(void)
     }
 }
 
-/* Both directions restart, and the requester retransmits the first request of the new use before
- * its response, whose MSN restarts. The observer must report the reuse once. */
+/* The PSNs of both directions restart. The requester retransmits the first request after the reuse
+ * before the response, whose MSN restarts. The observer must report the reuse once. */
 static void reuse_is_reported_once(void)
 {
     struct flowgen g;
@@ -92,9 +92,9 @@ static void reuse_is_reported_once(void)
     EXPECT_EQ(v.conn[0].facts.qp_uses, 2);
 }
 
-/* The first use is longer than the observer's window, and ends with a go-back to its last requests.
- * The new use begins with the same PSN as the first. The reuse must be reported for the first
- * packet of the new use. */
+/* The first connection has more packets than the observer's window, and ends with a go-back over
+ * its last requests. Then the QPs are reused, beginning with the same PSN. The reuse must be
+ * reported for the first packet of the second connection. */
 static void reuse_after_a_go_back_begins_with_its_first_packet(void)
 {
     enum { PACKETS = 75, AGAIN = 29 };
@@ -130,7 +130,8 @@ static void reuse_after_a_go_back_begins_with_its_first_packet(void)
 
 /* ---- the first packets of the new use are not in the capture --------------------------------- */
 
-/* Kind of the first captured packet of the second use. Both uses have the same PSNs. */
+/* Ways in which the capture lacks the first packets after a QP reuse (see lost_names). The
+ * connections before and after the reuse have the same PSNs. */
 enum lost { READ_LOST, ATOMIC_LOST, FIRST_LOST, MIDDLE_LOST, RESTARTED, LOSTS };
 
 static const char *const lost_names[LOSTS] = {
@@ -162,8 +163,8 @@ static void begin_of(struct flowgen *g, enum lost lost)
     }
 }
 
-/* The first packets of a new use are missing. The captured packets may belong to the old or the new
- * use, and must cause no ERROR. */
+/* The capture lacks the first packets after a QP reuse. The captured packets may belong to the
+ * connection before or after the reuse, and must cause no ERROR. */
 static void reuse_without_first_packets_causes_no_error(void)
 {
     static const uint64_t rests[] = {1000000, 20000000, 400000000};
@@ -196,8 +197,8 @@ static void reuse_without_first_packets_causes_no_error(void)
         }
 }
 
-/* The capture contains only one packet of the new use. Its PSN was used by the old use, but all
- * other fields differ. This must cause no ERROR. */
+/* The capture contains only one packet after a QP reuse. A packet before the reuse has the same
+ * PSN, but all other fields differ. This must cause no ERROR. */
 static void reuse_with_one_packet_causes_no_error(void)
 {
     struct flowgen g;
@@ -215,7 +216,7 @@ static void reuse_with_one_packet_causes_no_error(void)
 
 /* ---- random conversations -------------------------------------------------------------------- */
 
-/* How a use of the QPs ends. */
+/* How a connection ends before its QPNs are reused. */
 enum ending { ENDED, REFUSED, KILLED, ENDINGS };
 
 static void end_of_life(struct flowgen *g, struct rng *rng, enum ending ending)
@@ -249,12 +250,11 @@ static void end_of_life(struct flowgen *g, struct rng *rng, enum ending ending)
     }
 }
 
-/* Where the PSNs of the new use start. */
+/* First PSNs after a reuse. */
 enum start {
-    EQUAL,  /* equal to those of the old use, as in most programs */
+    EQUAL,  /* equal to those before the reuse, as in most programs */
     RANDOM, /* random PSNs */
-    NEAR,   /* the PSNs of the new use are near those of the old use, so that both uses have some
-             * PSNs in common */
+    NEAR,   /* near those before the reuse, so that some PSNs are equal */
     STARTS
 };
 
@@ -277,9 +277,9 @@ static void some_traffic(struct flowgen *g, struct rng *rng)
         flowgen_random(g, rng, 1 + rng_below(rng, 8));
 }
 
-/* Generates conversation `i`: two or three uses of the QPs soon after each other, without CM
- * messages. The peer QP is the same or another one. The source ports are derived from the QPNs, or
- * not. */
+/* Generates conversation `i`: two or three connections use the same QPNs soon after each other,
+ * without CM messages. The peer QP is the same or another one. The source ports are derived from
+ * the QPNs, or not. */
 static void talk(struct flowgen *g, struct rng *rng, enum start start, unsigned i)
 {
     static const uint64_t rests[] = {100000, 1000000, 20000000, 90000000, 400000000};

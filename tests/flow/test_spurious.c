@@ -242,9 +242,9 @@ static void burst_after_a_stall_shows_spurious_timeouts(void)
     }
 }
 
-/* Sends SENDs that are answered within 20 us each, then a message of `packets` packets and a
- * go-back over it, and returns the PSN of the message. The next response comes 33 ms after the
- * go-back. */
+/* Sends SENDs that are answered within 20 us each. Then sends a message of `packets` packets, and
+ * a go-back over this message. The next response comes 33 ms after the go-back. Returns the PSN of
+ * the message. */
 static uint32_t late_flight(struct flowgen *g, unsigned packets)
 {
     uint32_t psn;
@@ -263,7 +263,7 @@ static uint32_t late_flight(struct flowgen *g, unsigned packets)
 }
 
 /* The ACK comes long after both transmissions, and the capture ends before the ACKs of duplicates.
- * The responder would have sent a sequence NAK if it had missed some of the first packets. */
+ * A responder that missed some of the first packets would have sent a sequence NAK. */
 static void ack_long_after_a_go_back_of_many_packets_shows_a_spurious_timeout(void)
 {
     for (unsigned packets = 7; packets < 9; packets++) {
@@ -297,7 +297,8 @@ static void two_late_acks_close_together_show_a_spurious_timeout(void)
     expect(&g, 1, 0);
 }
 
-/* The capture begins with a request to a stalled responder, before its first response. */
+/* The capture begins with a request to a stalled responder, before the responder's first
+ * response. */
 static void timeout_before_the_first_response_can_be_spurious(void)
 {
     struct flowgen g;
@@ -405,8 +406,8 @@ static void ack_lost_behind_the_capture_point_is_not_spurious(void)
     }
 }
 
-/* The first transmission is lost. The responder answers the second one late, and later also the
- * third one. */
+/* The first transmission is lost. The responder answers the second transmission late, and later
+ * also the third one. */
 static void lost_request_before_a_late_response_is_not_spurious(void)
 {
     struct flowgen g;

@@ -40,8 +40,7 @@ static void rnr_nak_without_retry_is_a_give_up(void)
         if (rows[i].cm) {
             struct roce_cm_msg req = flowgen_cm_req(&g), rep = flowgen_cm_rep(&g);
 
-            /* The count in the REP limits the RNR retries of side 0; that in the REQ limits
-             * those of side 1. */
+            /* The RNR retry count in the REP limits side 0; the count in the REQ limits side 1. */
             req.req.rnr_retry_count = rows[i].rnr_retry ? 0 : 7;
             rep.rep.rnr_retry_count = rows[i].rnr_retry;
             flowgen_cm(&g, 0, &req);
@@ -59,7 +58,7 @@ static void rnr_nak_without_retry_is_a_give_up(void)
     }
 }
 
-/* Checks how the RC connection ended in which side 0 sent more than two packets. */
+/* Checks the end of the RC connection in which side 0 sent more than two packets. */
 static void expect_end(unsigned row, enum roce_end end)
 {
     const struct roce_conn_summary *sum = NULL;
@@ -80,7 +79,7 @@ static void requester_gave_up_only_if_the_capture_shows_it(void)
 {
     static const struct {
         unsigned retries;
-        int retry_count; /* in the REQ; -1 without CM */
+        int retry_count; /* retry count in the REQ; -1: no CM messages */
         uint64_t silence;
         uint8_t syndrome; /* syndrome of the response to each transmission; 0: no response */
         enum roce_end end;
@@ -137,8 +136,8 @@ static void go_backs_without_a_response_may_begin_with_different_psns(void)
 {
     static const struct {
         unsigned rounds;
-        unsigned nak_after, new_after; /* go-back after which a sequence NAK, or a new request, is
-                                        * sent: 1 is the first go-back, 0: not sent */
+        unsigned nak_after, new_after; /* number of the go-back after which the responder sends a
+                                        * sequence NAK, or the requester a new request; 0: never */
         uint64_t silence;
         enum roce_end end;
     } rows[] = {{6, 0, 0, 0, ROCE_END_UNANSWERED},
@@ -270,7 +269,7 @@ static void finding_of_one_packet_stays_an_error(void)
     EXPECT_EQ(judge_worst(&v, ROCE_RULE_DMA_LEN), ROCE_SEV_ERROR);
 }
 
-/* Sends a request for READ `n`, of four packets, that starts at its PSN `from`. */
+/* Requests READ number `n` from its PSN `from` on. Each READ has four PSNs. */
 static void ask(struct flowgen *g, uint32_t base, uint32_t n, uint32_t from)
 {
     struct roce_pkt p;
@@ -321,14 +320,16 @@ static void read_gaps_count_in_repeated_data_too(void)
     EXPECT_EQ(v.totals.rules[ROCE_RULE_READ_RESP_GAP], 2);
 }
 
-/* Returns the PSN that `c`, a digit or a letter from 'a' on, describes. */
+/* Returns the PSN that the character `c` describes: '0' to '9' are 0 to 9, 'a' is 10, 'b' is 11
+ * and so on. */
 static uint32_t told_psn(char c)
 {
     return (uint32_t)(c < 'a' ? c - '0' : c - 'a' + 10);
 }
 
-/* Sends the packets that `steps` describes: a PSN (see told_psn()) is a request, '!' and a PSN a
- * sequence NAK, '^' and a PSN an ACK, '.' a silence of 60 ms, ',' of 2 ms, ';' of 0.9 ms. */
+/* Sends the packets that `steps` describes. A character of told_psn() is a request with this PSN,
+ * '!' and a PSN are a sequence NAK, '^' and a PSN are an ACK. '.' is a silence of 60 ms, ',' of 2
+ * ms, ';' of 0.9 ms. */
 static void talk(struct flowgen *g, const char *steps)
 {
     uint32_t base = g->conn.psn[0];
@@ -439,14 +440,15 @@ static void cause_of_a_go_back(void)
     }
 }
 
-/* READ requests of four PSNs each are missing in the capture. Each must be counted as one packet,
- * if it is captured later, or if its responses are captured. */
+/* READ requests of four PSNs each are missing in the capture. Each request must be counted as one
+ * packet, if the request is captured later, or if its responses are captured. */
 static void missing_read_request_is_one_packet(void)
 {
     static const struct {
         const char *name;
-        bool nak, again, answered; /* the next request gets a sequence NAK, the READs are captured
-                                    * after it, and they are answered */
+        bool nak, again, answered; /* the SEND after the READs gets a sequence NAK; the READ
+                                    * requests are captured after this SEND; the READs are
+                                    * answered */
         uint64_t missing_psns, missing_packets, unseen_acked, unseen_packets, out_of_order;
     } rows[] = {
         {"lost and retransmitted", true, true, true, 8, 2, 0, 0, 0},
@@ -559,7 +561,7 @@ static void late_response_is_a_wait(void)
 static void uc_gaps_are_lost_messages(void)
 {
     static const struct {
-        const char *sent; /* packets of messages of three packets; '-' is a packet that is not
+        const char *sent; /* packets of messages: F First, M Middle, L Last, - a packet that is not
                            * captured */
         uint64_t lost, completed;
     } rows[] = {{"FMLFML", 0, 2},    {"FMLF-LFML", 1, 2}, {"F--FML", 1, 1},   {"-MLFML", 0, 1},
@@ -717,8 +719,8 @@ static uint32_t frame_of(enum roce_rule rule, uint8_t side)
     return 0;
 }
 
-/* Some findings are decided later than their packet was captured. They must name the frame of this
- * packet, not the latest frame. */
+/* The observer decides some findings only after it received later packets. Such a finding must
+ * name the frame of its packet, not the latest frame. */
 static void late_finding_has_the_frame_of_its_packet(void)
 {
     const struct roce_flow_opts opts = {.profile = ROCE_PROFILE_AUTO};

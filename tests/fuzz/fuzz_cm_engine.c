@@ -35,8 +35,8 @@ static uint8_t next(struct input *in)
     return *in->p++;
 }
 
-/* Fetches the events of one side. Stores the ids of new requests in side->id; deletes an id if no
- * place is free. */
+/* Fetches the events of one side. Stores the ids of new requests in side->id; deletes a new id if
+ * side->id is full. */
 static void take_events(struct side *side, rnic_time now)
 {
     struct rnic_cm_event event;

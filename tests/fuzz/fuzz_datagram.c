@@ -256,8 +256,8 @@ static void datagram(struct fuzz *fuzz, struct script *script)
     seal_and_input(fuzz, buf, (size_t)len);
 }
 
-/* Passes bytes of the script to the device, either as a whole frame, or as BTH and payload after
- * valid outer headers. */
+/* Passes bytes of the script to the device. They are either a whole frame, or a BTH and payload
+ * behind valid outer headers. */
 static void raw(struct fuzz *fuzz, struct script *script)
 {
     uint8_t buf[ROCE_FRAME_MAX];

@@ -26,7 +26,7 @@
 #define MTU    256u
 #define FLIGHT 32u
 #define BURST                                                                                      \
-    600u /* limit of the frames after one input: two READ responses of PART bytes per request */
+    600u /* most frames of a device at a time: two READ responses of PART bytes per request */
 
 static const enum rnic_qp_type types[LINKS] = {RNIC_QPT_RC, RNIC_QPT_UC, RNIC_QPT_XRC_SEND};
 

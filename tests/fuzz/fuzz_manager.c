@@ -4,10 +4,10 @@
  * controls the programs and the network. The programs make any call on any id in any state. The
  * network delivers, drops, duplicates and alters MADs, and delivers arbitrary bytes. Time advances.
  *
- * Invariants (R229, R233, R246, R250): each event is for an id that the program has, or reports a
- * new id, each id once. State values are valid. After a timer fired, it is no longer due. The
- * number of MADs that a manager sends after one MAD or one timer is bounded. After the programs
- * have deleted all their ids and all timers have expired, no manager retransmits.
+ * Invariants (R229, R233, R246, R250): each event is for an id of the program, or reports a
+ * new id; no id is reported as new twice. State values are valid. After a timer fired, it is no
+ * longer due. The number of MADs that a manager sends after one MAD or one timer is bounded. After
+ * the programs have deleted all their ids and all timers have expired, no manager retransmits.
  */
 #include <string.h>
 #include "cm/cm.h"
@@ -23,7 +23,7 @@
 
 struct side {
     struct rnic_cm *cm;
-    struct rnic_cm_id *id[IDS]; /* ids that the program has; NULL in unused places */
+    struct rnic_cm_id *id[IDS]; /* ids of the program; NULL: unused element */
 };
 
 struct flight {

@@ -4,8 +4,8 @@
  * then the reports of the shards, separated by byte SEPARATOR. So a mutation of the first bytes
  * changes one value of a report that is still JSON, and a mutation of the rest changes its text.
  *
- * Invariants: the exit status is that of a command. If the reports can be merged, the JSON of
- * replay and drill parses, and a second run writes the same bytes.
+ * Invariants: the exit status is 0, 1 or 2. If the reports can be merged, the JSON of replay and
+ * drill parses, and a second run writes the same bytes.
  */
 #define _GNU_SOURCE
 #include <getopt.h>
@@ -17,8 +17,8 @@
 #include "fuzz.h"
 
 #define EDITS 4u
-/* Length of the edits, bytes. An edit has the number of a JSON value (two bytes) and the kind of
- * its change (one byte; 0: no change). */
+/* Length of all edits, bytes. An edit selects a JSON value by its number (two bytes) and the kind
+ * of the change (one byte; 0: no change). */
 #define HEAD      (3 * EDITS)
 #define SEPARATOR 0x1E
 #define REPORTS   4u
@@ -93,7 +93,8 @@ static void edit(struct edits *e, json_t *value)
     }
 }
 
-/* Writes a report, which is one JSON value or lines of them. Text that is not JSON stays. */
+/* Writes a report with the edits made. A report is one JSON value or several, one per line. Writes
+ * text that is not JSON unchanged. */
 static void write_report(FILE *out, struct edits *e, const char *text, size_t len)
 {
     for (size_t at = 0; at < len;) {

@@ -6,8 +6,8 @@
  * The setup that --dump-setup writes is valid JSON. A simulation of the capture with our RNIC at
  * both ends (closed loop) ends.
  *
- * When a frame's addresses and payload are anonymized, it keeps its length and headers, and its
- * ICRC is right if it was right before.
+ * A frame whose addresses and payload are anonymized keeps its length and headers. Its ICRC is
+ * right if the ICRC of the original frame is right.
  */
 #define _GNU_SOURCE
 #include "capture.h"

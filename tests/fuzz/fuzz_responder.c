@@ -29,8 +29,8 @@
 #define MTU     256u
 #define READS   4u
 #define SRQN    3u
-/* Limit of the frames that the QP can have to send: for each responder resource, a READ response of
- * the larger region and an ACK or NAK. */
+/* Maximum number of frames that the QP has to send at a time: for each responder resource, a READ
+ * response of the larger region and an ACK or NAK. */
 #define OWED_MAX (READS * (RW_LEN / MTU + 1) + READS + 1)
 
 struct fuzz {
@@ -208,8 +208,8 @@ static void request(struct fuzz *fuzz, struct script *script)
         rnic_input(fuzz->rnic, buf, (size_t)len, 0);
 }
 
-/* Passes bytes of the script to the device, either as a whole frame, or as BTH and the rest after
- * valid outer headers. Corrects the ICRC if the frame has one. */
+/* Passes bytes of the script to the device. They are either a whole frame, or a BTH and the bytes
+ * after it, behind valid outer headers. Corrects the ICRC if the frame has one. */
 static void raw(struct fuzz *fuzz, struct script *script)
 {
     uint8_t buf[ROCE_FRAME_MAX];

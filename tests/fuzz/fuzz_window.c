@@ -41,7 +41,7 @@ struct fuzz {
     struct rnic_qp *qp;
     struct rnic_qp_attr attr;
     struct rnic_mr *mr[REGIONS];
-    /* Range of each region; key 0 while the PD of the region is not the PD of the QP. */
+    /* Memory range of each region. The key is 0 while the region and the QP have different PDs. */
     struct opened region[REGIONS];
     struct rnic_mw *mw[WINDOWS];
     struct opened window[WINDOWS];
@@ -267,8 +267,8 @@ static bool may_change(const struct fuzz *f, uint32_t key, unsigned right, uint3
     return false;
 }
 
-/* Changes most requests so that they have a valid key and access the last bytes of its range, or
- * begin 8 bytes later and so exceed it. */
+/* Gives most requests a valid key. The request then accesses the last bytes of the key's range, or
+ * begins 8 bytes later and exceeds the range. */
 static void edge(const struct fuzz *f, struct script *script, struct roce_reth *reth, uint32_t *len)
 {
     uint8_t choice = u8(script);

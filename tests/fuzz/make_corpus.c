@@ -8,8 +8,8 @@
  * single frames in the format of frame.h to OUT/pkt, and the MADs of the packets to QP 1 to OUT/cm.
  *
  * A few frames of each kind are enough, because frames of one kind differ only in numbers. Frames
- * are of the same kind if opcode, encapsulation and payload length are equal, and their ICRC is
- * right or wrong alike. The first frame of a kind is also written inside a tunnel. The name of a
+ * are of the same kind if opcode, encapsulation and payload length are equal, and if either all or
+ * none have a right ICRC. The first frame of a kind is also written inside a tunnel. The name of a
  * file is the checksum of its contents, so that a second run writes the same files.
  */
 #include <dirent.h>
@@ -22,10 +22,11 @@
 #include "frame.h"
 #include "wire/crc32.h"
 
-#define KIND_MAX    4 /* limit of the frames of one kind taken from one capture */
+#define KIND_MAX    4 /* maximum number of frames of one kind taken from one capture */
 #define CAPTURE_MAX ((size_t)1 << 20)
 
-/* Number of frames taken from the current capture, by hash of their kind. */
+/* For each hash of a kind of frames: number of frames of this kind taken from the current
+ * capture. */
 static uint8_t seen[1 << 16];
 
 static void write_input(const char *out, const char *corpus, const uint8_t *p, size_t len)

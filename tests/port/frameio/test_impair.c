@@ -120,7 +120,7 @@ static struct seen run(const char *text, uint64_t seed, struct rnic_port_stats *
         i += rnic_port_send(front, &frame, 1, now);
         rnic_port_recv(pair[1], 1000, on_frame, &seen, now);
     }
-    /* Delayed frames arrive at the times that the port reports. */
+    /* Delayed frames arrive when the time reaches the port's next deadline. */
     while (rnic_port_deadline(front) != UINT64_MAX) {
         CU_ASSERT_FATAL(turns++ < 3 * FRAMES);
         now = rnic_port_deadline(front) > now ? rnic_port_deadline(front) : now + 1;
@@ -137,7 +137,7 @@ static struct seen run(const char *text, uint64_t seed, struct rnic_port_stats *
     return seen;
 }
 
-/* Expects that `actual` is `part` of FRAMES, within five standard deviations of the binomial
+/* Expects that `actual` is about FRAMES * `part`: within five standard deviations of the binomial
  * distribution. */
 static void expect_about(unsigned actual, double part)
 {

@@ -273,7 +273,8 @@ static void failed_handle_is_opened_again(void)
     sent(far_mac, blocks[FAR] << 12, ROCE_ENCAP_V2_IP4, 10);
     sent(far_mac, blocks[B] << 12, ROCE_ENCAP_V2_IP4, 0);
     sent(group, 0xffffff, ROCE_ENCAP_V2_IP4, 10);
-    /* A port whose only handle is on the loopback opens it again, too, after an error. */
+    /* A port whose only capture handle is on the loopback also opens this handle again after an
+     * error. */
     EXPECT_EQ(rnic_port_fds(ports[LO], before), 1);
     break_fd(before[0].fd);
     sent(zero_mac, blocks[LO] << 12, ROCE_ENCAP_V2_IP4, 1);
@@ -281,7 +282,7 @@ static void failed_handle_is_opened_again(void)
 }
 
 /* While the interface is down, the port tries at intervals to open its capture handle again. After
- * the interface was deleted it never does so, even if a new interface has the same name. */
+ * the interface was deleted, the port stops trying, even if a new interface has the same name. */
 static void interface_is_opened_again_until_deleted(void)
 {
     struct rnic_port_stats stats;

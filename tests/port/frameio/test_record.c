@@ -223,8 +223,8 @@ static void several_writers_share_interfaces(void)
     EXPECT_EQ(got, 200);
     EXPECT_EQ(join_folder(&why), 0);
     EXPECT_EQ(count(0), 100);
-    near[0] = recorded(&far[0], true, "e1"); /* third recording, on an interface that already has
-                                              * one */
+    near[0] = recorded(&far[0], true, "e1"); /* third recording, on an interface that another
+                                              * recording has already */
     frame.len = len_of(100);
     make(buf, frame.len, 100);
     EXPECT_EQ(rnic_port_send(near[0], &frame, 1, 0), 1);
@@ -292,8 +292,8 @@ static void joined_file_is_sorted_by_time(void)
     write_interface(file[1], "eth0"); /* the third file remains empty */
     for (unsigned i = 0; i < CNT; i++)
         order[i] = i;
-    for (unsigned i = 0; i < CNT; i++) { /* swaps adjacent pairs of even numbers, so that the first
-                                          * frame of each pair stays first */
+    for (unsigned i = 0; i < CNT; i++) { /* shuffles pairs of frames; both frames of a pair have
+                                          * the same time and keep their order */
         unsigned k = 2 * (unsigned)rng_below(&rng, CNT / 2);
         unsigned j = 2 * (i / 2);
         unsigned even = order[j], odd = order[j + 1];

@@ -125,7 +125,7 @@ static bool ends_with_a_block(void)
     return at == end;
 }
 
-/* The file has no part of a frame that did not fit. */
+/* A frame that does not fit into the file is not written in part. */
 static void frames_that_do_not_fit_are_counted(void)
 {
     struct rlimit before, small;

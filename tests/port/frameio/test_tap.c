@@ -94,7 +94,7 @@ static void sent_frame_is_copied_once(void)
     CU_ASSERT(netns_sh("ip link del t0"));
 }
 
-/* A port that accepts at most one frame of each call. */
+/* The send function of a port that accepts at most one frame of each call. */
 static unsigned send_one(struct rnic_port *port, struct rnic_frame *frames, unsigned cnt,
                          uint64_t now)
 {

@@ -13,8 +13,8 @@ static void begin(void)
     now = 1000000000;
 }
 
-/* The polling program receives a request; `answers`: it has itself sent a request lately. Returns
- * the time until which the ACK is delayed, or 0. */
+/* A program that polls receives a request. `answers`: the program itself has sent a request
+ * lately, so an answer is likely. Returns the time until which the ACK is delayed, or 0. */
 static uint64_t receive(bool answers)
 {
     ack_policy_received(&policy, answers, now);
@@ -43,8 +43,8 @@ static void ack_is_sent_when_the_stream_ends(void)
     EXPECT_EQ(ack_policy_until(&policy, now), 0);
 }
 
-/* Sends `requests` requests, each too late for an ACK to cover it together with the previous one.
- * Returns the number of delayed ACKs. */
+/* Receives `requests` requests. Each request arrives too late for one ACK to cover it and the
+ * previous request. Returns the number of delayed ACKs. */
 static unsigned count_waits_in_vain(unsigned requests)
 {
     unsigned cnt = 0;
@@ -80,8 +80,8 @@ static void useless_delays_make_delayed_acks_rare(void)
     CU_ASSERT(count_waits_in_vain(300) >= 4);
 }
 
-/* Even if the policy no longer delays ACKs for the peer's next request, it delays an ACK for the
- * request with which the program answers. */
+/* Delays until the peer's next request have failed too often, so the policy skips them. It still
+ * delays an ACK until the program answers the request, so that both are sent together. */
 static void ack_waits_for_the_answer(void)
 {
     begin();
@@ -128,8 +128,8 @@ static void acks_rarely_wait_for_a_program_that_does_not_answer(void)
     CU_ASSERT(count_unanswered(300) >= 4);
 }
 
-/* After the program has sent the request with which it answers, the ACK is delayed further, for the
- * peer's next request. */
+/* The ACK was delayed until the program answered. After the answer, the policy delays the ACK
+ * further, until the peer's next request. */
 static void answer_extends_the_wait_for_the_next_request(void)
 {
     begin();
@@ -172,8 +172,8 @@ static void backoff_doubles_from_the_second_failure_on(void)
     EXPECT_EQ(backoff.failures, 0);
 }
 
-/* If frames are cheap (shared memory), an ACK is delayed only for the request with which the
- * program answers, never for the peer's next request. */
+/* If frames are cheap (shared memory), an ACK is delayed only until the program answers, never
+ * until the peer's next request. */
 static void cheap_frames_wait_only_for_the_answer(void)
 {
     struct ack_policy cheap = {.cheap_frames = true};

@@ -84,7 +84,8 @@ static struct rnic_qp *connected_qp(struct rnic_live *live, struct rnic_cq **cq)
     return qp;
 }
 
-/* Each time, the timer expires at least T and at most 4T after the request left the port (R150). */
+/* T is the ACK timeout of the QP. Each time, the timer expires at least T and at most 4T after the
+ * request left the port (R150). */
 static void ack_timer_expires_between_t_and_4t_after_the_frame_left(void)
 {
     struct rnic_iface iface = {.mac = {2, [5] = 1},

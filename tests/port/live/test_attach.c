@@ -228,9 +228,9 @@ static double cpu_seconds(void)
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-/* Asserts that an idle device uses no CPU time for `ms`. A busy loop would use all of it. The limit
- * is far above the cost of twenty wake-ups. On a slow machine earlier work can still run, so one
- * successful attempt of five is enough. */
+/* Asserts that an idle device uses almost no CPU time in a period of `ms` milliseconds. A busy
+ * loop would use all of it. The limit is far above the cost of twenty wake-ups. On a slow machine
+ * earlier work can still run, so one successful attempt of five is enough. */
 static void takes_no_cpu(const char *when, long ms)
 {
     double least = 1e9;
@@ -524,7 +524,8 @@ static void fork_keeps_apart(void)
         struct rnic_live *other;
         bool fine;
 
-        rnic_live_lock(live); /* calls succeed but send nothing, because the parent owns the QPNs */
+        rnic_live_lock(live); /* calls of the child succeed but send nothing, because the parent
+                               * owns the QPNs */
         rnic_live_unlock(live);
         rnic_live_poll(live);
         other = open_on("lo");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Gate: the poll thread sleeps on all descriptors that the port has now. The port of this test has
- * two event descriptors. It can lose and regain each of them, as the pcap port does if a link
- * fails.
+ * Tests the gate (port/live/gate.c): the poll thread of a live device must sleep on all descriptors
+ * that its port has at that time. The port of this test has two event descriptors. It can lose and
+ * regain each of them, as the pcap port does if a link fails.
  */
 #include <poll.h>
 #include <stdatomic.h>
@@ -12,13 +12,13 @@
 #include "port/live/live.h"
 #include "support/suite.h"
 
-#define SOON_MS  1000 /* less than RNIC_LOOK_NS, after which the poll thread receives anyway */
+#define SOON_MS  1000 /* ms; below RNIC_LOOK_NS, the longest sleep of the poll thread */
 #define ATTEMPTS 3u   /* a busy machine can delay the poll thread */
 
 static int event_fd[2];
 static atomic_uint has;         /* bit set of the event descriptors that the port has */
 static atomic_uint received[2]; /* number of frames received from each event descriptor */
-static atomic_uint sleeps;      /* number of calls of fds(), one before each sleep */
+static atomic_uint sleeps;      /* number of fds() calls; each sleep begins with one */
 
 static int gate_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *fn, void *user,
                      uint64_t now)

@@ -38,8 +38,9 @@ static void name_has_one_owner_on_an_interface(void)
     EXPECT_EQ(b == -ENAMETOOLONG, true);
 }
 
-/* Testing whether a name is claimed needs no /proc, as after chroot(). rnic_registry_held() does
- * not claim the name even briefly, so another process can claim it at any time. */
+/* rnic_registry_held() finds that a process has claimed a name (by binding a socket), also without
+ * /proc, as after chroot(). It does not claim the name even briefly, so another process can claim
+ * it at any time. */
 static void claimed_name_is_found_without_proc(void)
 {
     char empty[] = "/tmp/rocedrill-registry-XXXXXX";
@@ -81,7 +82,8 @@ static void claimed_name_is_found_without_proc(void)
     rmdir(empty);
 }
 
-/* When the owner ends in any way, another process can claim the name at once. */
+/* When the process that claimed a name ends in any way, another process can claim the name at
+ * once. */
 static void name_of_a_killed_process_is_free(void)
 {
     int ready[2];
@@ -109,7 +111,8 @@ static void name_of_a_killed_process_is_free(void)
     close(ready[1]);
 }
 
-/* The users of a name and of a packet socket are found, also if they are not this user. */
+/* The registry finds the user whose process has claimed a name, also if this is another user. It
+ * also finds whether a user has a packet socket on an interface. */
 static void user_of_a_name_is_found(void)
 {
     const unsigned lo = if_nametoindex("lo");

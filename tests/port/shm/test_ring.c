@@ -175,7 +175,7 @@ static void wrong_header_word_breaks_the_ring(void)
     EXPECT_EQ(read_word(4000, 7), 4000);                       /* the last record that fits */
     EXPECT_EQ(read_word(4000, 8), -EPROTO);                    /* the record would cross the end
                                                                 * of the ring */
-    EXPECT_EQ(read_word(skip, 7), 4000); /* skip to the first record of the ring, which is old */
+    EXPECT_EQ(read_word(skip, 7), 4000); /* skip to the start of the ring, where an old record is */
 }
 
 static void wrong_head_breaks_the_ring(void)

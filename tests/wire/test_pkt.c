@@ -103,8 +103,9 @@ static void round_trip(struct rng *rng, enum roce_encap encap, uint8_t opcode, u
     EXPECT_EQ(roce_pkt_icrc_check(&back, NULL),
               encap == ROCE_ENCAP_NONE ? ROCE_ICRC_UNVERIFIED : ROCE_ICRC_GOOD);
     expect_same_headers(&back, &pkt);
-    /* If the parsed packet is built again, the bytes must be the same, whether roce_pkt_build()
-     * computes the fields or copies them from the model. */
+    /* If the parsed packet is built again, the bytes must be the same. This must be true if
+     * roce_pkt_build() computes the lengths and checksums, and if it copies them from the
+     * struct. */
     EXPECT_EQ(roce_pkt_build(&back, 0, again, sizeof(again)), len);
     CU_ASSERT(memcmp(frame, again, (size_t)len) == 0);
     EXPECT_EQ(roce_pkt_build(&back,
@@ -190,8 +191,8 @@ static void build_refuses_invalid_packets(void)
     EXPECT_EQ(roce_pkt_build(&pkt, 0, frame, sizeof(frame)), ROCE_ERR_INVALID);
 }
 
-/* roce_pkt_build() must copy the fields that the flags select from the model, even if they are
- * wrong. */
+/* roce_pkt_build() must copy the fields that the flags select from struct roce_pkt, even if they
+ * are wrong. */
 static void build_keeps_selected_fields(void)
 {
     static const uint8_t payload[2] = {'x', 'y'};
@@ -302,9 +303,9 @@ static void cut_capture_has_no_additional_defects(void)
     }
 }
 
-/* A frame that is too short, and not only its capture, must be an error or have a defect for which
- * a receiver drops it. The parser must not read beyond its end, and all offsets must be inside it.
- */
+/* A frame that was too short on the wire (not only in the capture) must be an error, or have a
+ * defect for which a receiver drops it. The parser must not read beyond its end, and all offsets
+ * must be inside it. */
 static void short_frame_is_never_accepted(void)
 {
     static const uint8_t payload[21] = "a payload with pad..";

@@ -109,7 +109,7 @@ struct replay {
     const char *name;
     struct rnic_cm *cm;
     struct rnic_cm_id *id;
-    uint32_t theirs; /* communication id, in the recording, of the side that our CM replaces */
+    uint32_t theirs; /* communication id that the recording has for the side that our CM replaces */
     struct rnic_cm_addr addr;
     rnic_time now;
 };
@@ -169,8 +169,9 @@ static bool again(unsigned frame)
     return false;
 }
 
-/* Returns whether the recorded message did not reach the peer: the next recorded message is then a
- * retransmission of this message, or of the message that this one answers. */
+/* Returns whether the recorded message was lost on its way to the peer. This is inferred from the
+ * next recorded message: it is a retransmission of this message, or of the message that this one
+ * answers. */
 static bool was_lost(unsigned frame)
 {
     return !again(frame) && frame + 1 < said_cnt && again(frame + 1);

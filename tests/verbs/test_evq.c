@@ -127,8 +127,9 @@ static void child_has_empty_queue(void)
     evq_free(&evq);
 }
 
-/* In the child the descriptor keeps the flags that the program set. If the program assigned its
- * number to another file, that file is not replaced. */
+/* In the child, the descriptor of the event queue keeps the flags that the program set. If the
+ * program has assigned the descriptor number to another file, the number still belongs to that
+ * file. */
 static void child_keeps_descriptor_flags(void)
 {
     for (unsigned kind = 0; kind < 5; kind++) {

@@ -37,8 +37,8 @@ static void unmapped_memory_is_efault(void)
     EXPECT_EQ(page_probe_region((void *)16, SIZE_MAX, false), EFAULT);
 }
 
-/* Pages with different access rights split a mapping. The result changes at exactly the byte of the
- * edge. */
+/* The pages of one mapping have different access rights. A range is invalid as soon as it contains
+ * one byte of a page without the right. */
 static void region_ends_are_exact(void)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);

@@ -73,8 +73,8 @@ static void leave_simply(int sig)
     _exit(sig + 1);
 }
 
-/* Runs a child with the handler `is` for SIGSEGV. The child probes an invalid address. Then it
- * makes an invalid access (`errs`), or sends itself the signal. Returns the child's exit status. */
+/* Runs a child whose handler for SIGSEGV is `is`. The child probes an invalid address. Then it
+ * makes an invalid access (`errs`), or sends SIGSEGV to itself. Returns the child's exit status. */
 static int end_of(const struct sigaction *is, bool errs)
 {
     int status = 0;
@@ -82,7 +82,8 @@ static int end_of(const struct sigaction *is, bool errs)
     if (child == 0) {
         sigaction(SIGSEGV, is, NULL);
         page_probe_install();
-        page_probe_install(); /* a second installation must not save our own handler */
+        page_probe_install(); /* the second call must not save the probe's own handler as the
+                               * program's handler */
         if (page_probe_touch(nowhere, 1, false))
             _exit(2);
         if (errs)

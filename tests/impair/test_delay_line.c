@@ -67,7 +67,7 @@ static void frames_of_another_lane_overtake_nothing(void)
 }
 
 /* Many random frames. Each must arrive once, and the times of arrival must not decrease. A frame
- * that does not wait for others to overtake it must arrive exactly at its time. */
+ * must arrive exactly at its time, unless it waits until other frames have overtaken it. */
 static void random_frames_arrive_once_and_in_order(void)
 {
     enum { FRAMES = 2000 };

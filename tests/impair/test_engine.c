@@ -50,8 +50,8 @@ static void a_rule_with_a_psn_applies_to_its_nth_occurrence(void)
         pass(&b, psn);
         EXPECT_EQ(b.out.copies, psn == 103 || psn == 104 ? 0 : 1);
     }
-    pass(&b, 103); /* a retransmission is the second occurrence of its PSN, and the rule is for the
-                    * first */
+    pass(&b, 103); /* a retransmission: the second occurrence of PSN 103, but the rule drops only
+                    * the first */
     EXPECT_EQ(b.out.copies, 1);
     EXPECT_EQ(b.impair.applied[0], 2);
     bench_free(&b);

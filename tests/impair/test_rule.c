@@ -5,8 +5,8 @@
 #include "impair/impair_rule.h"
 #include "support/suite.h"
 
-/* probability `p` in units of 2^-32, rounded up; only for a `p` whose multiple of 2^32 is not whole
- */
+/* probability `p` in units of 2^-32, rounded up; only for `p` for which p * 2^32 is not an
+ * integer */
 #define CHANCE(p) ((uint64_t)((p)*4294967296.0) + 1)
 
 static struct impair_rules rules;

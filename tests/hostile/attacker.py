@@ -60,7 +60,7 @@ class Attacker:
             self.frames = [*self.frames[-200:], frame]
 
     def known(self):
-        """Returns the QPN and a PSN of a connection. The PSN is 2^20 to 2^23 away from the last ones."""
+        """Returns the QPN of a connection, and a PSN that is 2^20 to 2^23 away from its latest PSN."""
         if not self.qps:
             return self.rng.getrandbits(24), self.rng.getrandbits(24)
         qpn = self.rng.choice(list(self.qps))

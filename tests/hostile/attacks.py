@@ -29,7 +29,7 @@ class Listener:
             env=dict(labs.wire.environment(labs.PRELOAD), TMPDIR=lab.scratch))
 
     def wrong(self):
-        """Returns a text about the damage of the floods to the listener, or None."""
+        """Returns a description of the damage that the floods did to the listener, or None."""
         if self.program.poll():
             return f"the listener ended: {self.program.done}"
         found = [re.search(r"VmRSS:\s+(\d+)", labs.stacks.read(f"/proc/{pid}/status"))
@@ -72,7 +72,7 @@ def attacked(attack, turn):
 
 
 def sent_by(attackers):
-    """Ends the attackers. Returns the number of their frames."""
+    """Ends the attackers. Returns the number of frames that they sent."""
     total = 0
     for attacker in attackers:
         if not attacker.poll():

@@ -27,8 +27,8 @@ def starved(pids):
 
 class Patience:
     """A time limit. left() sleeps one tick and returns whether time is left. On a busy machine the threads of the
-    processes pids() wait for a CPU, often one after the other. So their total wait extends the limit, at most to MOST
-    times its seconds."""
+    processes pids() wait for a CPU, often one after the other. So the sum of their waits extends the limit, at most to
+    MOST times `seconds`."""
 
     MOST = 10
 
@@ -51,8 +51,8 @@ class Patience:
 
 
 class Done:
-    """An ended program: status (negative: the signal; None: the program ended too late), output, CPU seconds,
-    and KiB of memory."""
+    """An ended program: exit status (negative: the signal that ended it; None: killed after its time limit), output,
+    CPU time in seconds, and largest resident memory in KiB."""
 
     def __init__(self, status, out, usage):
         self.status, self.out = status, out
@@ -64,7 +64,7 @@ class Done:
 
 
 class Program:
-    """A started program. Its output is in a file, so that it never waits for a reader."""
+    """A started program. It writes its output to a file, so that it never waits for a reader."""
 
     def __init__(self, command, memory=0, cpu=0, files=0, size=0, **how):
         def limit():
@@ -94,7 +94,7 @@ class Program:
         return self.done
 
     def wait(self, seconds):
-        """Returns the ended program. A program that ends too late is killed, and its status is None."""
+        """Waits until the program ends. Kills it after `seconds`; its status is then None. Returns the ended program."""
         patience = Patience(seconds)
         while not self.poll() and patience.left():
             pass

@@ -91,8 +91,9 @@ def judge(world, name, capture):
 
 
 def shaped(world, function, together=False):
-    """Tests all shapes with few packets in the first turn, then one in each turn with another size. `function` tests one
-    capture, and returns a description of its error or None. `together`: the first turn has all shapes in one capture."""
+    """Tests the shapes, which are kinds of hostile captures (shapes.py). The first turn tests all shapes with few packets
+    each; with `together`, in one capture. Each later turn tests one shape with a random number of packets. `function`
+    tests one capture, and returns a description of its error or None. Returns the number of packets, and the error."""
     names = list(shapes.SHAPES)
     cnt, problem, capture = 0, None, world.path("shape.pcap")
     size = world.rng.randrange(FEW, PACKETS) if world.turn else FEW
@@ -115,7 +116,7 @@ def sealed(frame):
 
 
 def spoilt_frames(rng, frames):
-    """Yields the frames with bytes changed, and some lost, repeated, swapped and cut."""
+    """Returns the frames after random damage: bytes changed, frames replaced, repeated or truncated."""
     frames = list(frames)
     for _ in range(rng.randrange(1, 2 + len(frames) // 4) if frames else 0):
         at = rng.randrange(len(frames))
@@ -135,7 +136,7 @@ def spoilt_frames(rng, frames):
 
 
 def spoilt_capture(world):
-    """Writes a recorded capture with spoilt frames, and in every fourth turn a spoilt file."""
+    """Writes a recorded capture with damaged frames; in every fourth turn, the capture file is also damaged."""
     source = world.rng.choice(world.sources)
     capture = world.path("spoilt.pcap")
     frames = frames_of(source)
@@ -192,7 +193,7 @@ def spoilt_drill(world):
 
 
 def spoilt_reports(world):
-    """Spoils one of the reports of two shards, which merge reads."""
+    """Damages one of the reports of two shards, and lets `rocedrill merge` read both."""
     kind = world.rng.choice(("check", "replay", "drill"))
     source = world.rng.sample(world.drills if kind == "drill" else world.sources, 3)
     parts = [world.path(f"part-{part}.json") for part in (1, 2)]

@@ -85,7 +85,7 @@ EMPTY = 4  # packets of a capture whose cost equals that of starting the program
 
 
 class Engine:
-    """One command, and the cost of ordinary input."""
+    """A command whose cost is measured, and the cost of ordinary input. A unit of input is a packet, or a byte of text."""
 
     def __init__(self, command, name, folder, bin_dir, shapes_of=None):
         self.command, self.name, self.folder = command, name, folder
@@ -109,7 +109,7 @@ class Engine:
         return search.changed_frames(rng, frames)
 
     def search_size(self, cnt):
-        """Returns the units of the inputs of a search. CPU time does not measure less."""
+        """Returns the number of units of each input of a search: enough for a measurable CPU time."""
         return cnt
 
     def sure(self):
@@ -117,11 +117,11 @@ class Engine:
         return self.seconds if self.name == PLUGIN else self.instructions
 
     def write_ordinary(self, path, cnt):
-        """Returns the number of units of ordinary input."""
+        """Writes ordinary input. Returns the number of its units."""
         return shapes.write(path, shapes.ordinary(cnt))
 
     def ordinary(self, cnt):
-        """Returns a path of ordinary input, and the number of its units."""
+        """Writes ordinary input and runs the command on it. Returns the path of the input, and the number of its units."""
         path = os.path.join(self.folder, f"ordinary{cnt}")
         number = self.write_ordinary(path, cnt)
         done = bounded.run(self.words(path), LATE)
@@ -129,8 +129,8 @@ class Engine:
         return path, number
 
     def connections(self, path):
-        """Returns the number of connections and connection requests in a capture, which has another count later only
-        if it was written again."""
+        """Returns the number of connections and connection requests in a capture. Counts them again only if the
+        capture was written again."""
         status = os.stat(path)
         version = (path, status.st_mtime_ns, status.st_size)
         if version not in self.counted:
@@ -150,7 +150,7 @@ class Engine:
         return words if "{in}" in self.command else words + (path if isinstance(path, list) else [path])
 
     def quick(self, path):
-        """Returns the CPU time, and stores the memory."""
+        """Runs the command on an input. Returns its CPU time, s, and stores its largest memory in self.rss."""
         measured = os.path.join(self.folder, "peak")
         done = bounded.run([self.peak, measured, *self.words(path)], LATE)
         with open(measured, encoding="ascii") as file:
@@ -161,12 +161,12 @@ class Engine:
         return min(self.quick(path) for _ in range(RUNS))
 
     def memory(self, path):
-        """Returns the memory that exceeds the noise."""
+        """Runs the command on an input. Returns by how much its memory exceeds the noise of the measurement, bytes."""
         self.quick(path)
         return self.rss - RSS_NOISE
 
     def last_memory(self, _):
-        """Returns the memory of the last run."""
+        """As memory(), but for the latest run of quick()."""
         return self.rss - RSS_NOISE
 
     def instructions(self, path):
@@ -179,7 +179,7 @@ class Engine:
         return int(found[1].replace(",", ""))
 
     def learn(self, count, cnt):
-        """Measures ordinary input with the method `count`. Costs below the noise count as the noise."""
+        """Measures ordinary input with the method `count`. A cost below the noise of the measurement counts as the noise."""
         def least_of(path):
             return min(count(path) for _ in range(RUNS if count == self.seconds else 1))  # all ratios depend on it
 
@@ -202,7 +202,7 @@ class Engine:
         return max(os.path.getsize(path) - cnt * os.path.getsize(os.path.join(self.folder, f"ordinary{EMPTY}")) / EMPTY, 0)
 
     def ratio(self, path, cnt, count):
-        """Returns the cost of an input of `cnt` units relative to ordinary input. `count` is a method above."""
+        """Returns the cost of an input of `cnt` units relative to ordinary input. `count` is the method that measures."""
         exact = self.memory if count == self.last_memory else count
         if exact not in self.costs:
             self.learn(exact, cnt)

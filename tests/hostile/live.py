@@ -17,7 +17,7 @@ def ordinary(cnt):
 
 
 def each(function):
-    """Returns a shape of frames that `function` makes of random numbers."""
+    """Returns a shape, which is a generator of `cnt` frames. `function` builds each frame from random numbers."""
     def frames(cnt):
         rng = random.Random(1)
         return (function(rng) for _ in range(cnt))

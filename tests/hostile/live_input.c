@@ -20,7 +20,7 @@
 #define SID     UINT64_C(0x106CAFE)
 #define RECVS   64u
 #define WRITES  16u
-#define BACKLOG 1024u /* limit of the requests that wait for the program, as in rnic/ucma */
+#define BACKLOG 1024u /* maximum number of pending connection requests, as in rnic/ucma */
 #define GRH     40u   /* bytes of the GRH area before each datagram */
 #define BUF     512u
 

@@ -30,13 +30,13 @@ def changed_frames(rng, frames):
 
 
 def joined(rng, one, other):
-    """Returns the begin of one input and the end of another, cut at the same place."""
+    """Returns the beginning of one input, joined at a random position with the rest of the other input."""
     at = rng.randrange(min(len(one), len(other)) + 1)
     return one[:at] + other[at:]
 
 
 class Worst:
-    """The inputs of one engine that cost most time, and those that cost most memory: (ratio, name, input)."""
+    """The inputs of one engine that cost most time (`found`) and most memory (`heavy`), as (ratio, name, input)."""
 
     def __init__(self, engine):
         self.engine, self.found, self.heavy = engine, [], []

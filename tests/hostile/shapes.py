@@ -128,7 +128,7 @@ def gaps_of_uc_streams(cnt, absent=8000):
 
 @shape
 def uc_streams_at_the_same_time(cnt):
-    """Streams of two packets, all of which are between their two packets at the same time."""
+    """Streams of two packets. The capture has the first packets of all streams, and then their second packets."""
     for number in range(cnt):
         stream, psn = number % (cnt // 2), number // (cnt // 2)
         yield request(psn, UC_WRITE_ONLY, qpn=0x1000 + stream, sport=0xC000 + stream % 0x3FFF)

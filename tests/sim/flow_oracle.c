@@ -6,10 +6,11 @@
 #include "support/rng.h"
 #include "support/suite.h"
 
-/* Kind of simulated capture that the observer reads. */
+/* Simulated captures at the observed node. WHOLE has all its frames; each of the others has a
+ * defect. */
 enum lane {
     WHOLE,
-    NO_ICRC, /* the observer does not check ICRCs, so damaged packets count as undamaged */
+    NO_ICRC, /* the ICRCs are not checked, so rnic/flow does not detect damaged packets */
     HEAD,    /* the capture started late */
     THIN,    /* the capture lacks 1 to 20 % of the frames */
     CUT,     /* frames cut at a snaplen of 64 to 128 bytes */
@@ -25,7 +26,8 @@ static struct roce_flow *flow[LANES];
 static unsigned watched;
 static unsigned errors;
 static unsigned frames;
-static unsigned runs, empty; /* number of runs of this process, and of runs without a frame */
+static unsigned runs, empty; /* number of observations that have ended, and of those without a
+                              * frame */
 static uint32_t head, permille, snap;
 static bool way;
 static struct rng rng;
@@ -44,8 +46,8 @@ static void on_finding(void *user, const struct roce_finding *finding)
 
 static bool is_there(enum lane lane, bool sent)
 {
-    bool thin = rng_below(&rng, 1000) < permille; /* draw for every kind of capture, so that all
-                                                   * kinds use the same random numbers */
+    bool thin = rng_below(&rng, 1000) < permille; /* drawn for every capture, so that each frame
+                                                   * uses the same number of random numbers */
 
     switch (lane) {
     case HEAD: return frames > head;
@@ -125,8 +127,8 @@ void flow_oracle_end(void (*fn)(void *user, const struct roce_conn_summary *conn
         roce_flow_del(flow[lane]);
         flow[lane] = NULL;
     }
-    /* If the only packet of a run is lost, the capture of its receiver is empty. This is rare. More
-     * empty captures mean that the test does not pass its frames to the oracle. */
+    /* If the network loses the only packet, the observed node has no frame. This is rare. If more
+     * observations have no frame, the test does not pass its frames to the oracle. */
     runs++;
     empty += frames == 0;
     CU_ASSERT(empty <= 1 + runs / 20);

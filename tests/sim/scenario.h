@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Scenario: a simulation of all features, drawn from one seed.
+ * Scenario: a random simulation of devices that use all features. A seed determines the scenario.
  *
  * A scenario has 2 to 64 devices at a switch or on direct paths. A link is a pair of QPs (RC, UC,
- * UD or XRC) of two devices that send to each other. The scenario uses every kind of work
- * request, shared receive queues, memory windows, congestion management, slow receivers and a
- * faulty network. In some seeds, one end of one link fails in a way that the verbs documentation
- * names.
+ * UD or XRC) of two devices that send to each other. The scenario uses every kind of work request,
+ * shared receive queues, memory windows, congestion management, slow receivers and a faulty
+ * network. In some seeds, one end of a link causes an error (enum scn_accident).
  *
- * scenario_make.c draws the scenario. scenario_load.c posts the work requests and polls
+ * scenario_make.c generates the scenario. scenario_load.c posts the work requests and polls
  * completions. scenario_wire.c checks each sent frame, also with rnic/flow. scenario_model.c reads
  * each arriving frame: a model of every responder predicts the results of requests, and an oracle
  * of every requester predicts its counters. scenario_check.c compares these predictions with the
@@ -29,7 +28,7 @@
 #define SCN_GRH   40u
 #define SCN_QKEY  0x00C0FFEEu
 
-/* Request of an end: source and destination of its bytes, and its outcome. */
+/* Work request that one end of a link posts: its data and its outcome. */
 struct scn_wr {
     enum rnic_wr_opcode opcode;
     uint32_t len;
@@ -53,7 +52,7 @@ struct scn_wr {
     unsigned broken; /* UC: number of packets of the message that may have changed memory */
 };
 
-/* Source of receive WQEs: one QP, or an SRQ of a device. */
+/* Receive queue of one QP, or SRQ of a device. */
 struct scn_pool {
     struct rnic_srq *srq;
     struct rnic_qp *qp;
@@ -91,7 +90,7 @@ struct scn_end {
     uint32_t psns; /* total number of PSNs of all requests */
     struct scn_wr wr[SCN_WRS];
     unsigned wr_cnt, posted, done;
-    bool failed;      /* the first completion with an error was polled */
+    bool failed;      /* a completion with an error was polled */
     bool flushed;     /* receive completions with an error were polled */
     uint32_t window;  /* R_Key of a memory window over `area`, or 0 */
     unsigned kind;    /* kind of `window`: 1 for type 1, 2 for type 2B, 3 for type 2A */
@@ -202,14 +201,14 @@ struct scenario {
 /* Draws the scenario of a seed, runs it to its end, and makes all assertions. */
 void scenario_run(uint64_t seed);
 
-/* Runs the scenario with one additional fault: `action` is applied to the `nth` packet of class
- * `cls` from any device. Returns false if there was no such packet. */
+/* Runs the scenario of a seed with one additional fault: `action` is applied to the `nth` packet of
+ * class `cls` from any device. Returns false if there was no such packet. */
 bool scenario_strike(uint64_t seed, unsigned cls, unsigned nth, enum simnet_action action,
                      uint64_t delay_ns);
 
 /*
- * Coverage of all scenarios so far. A test checks with it that the generator covers all cases. The
- * first index of each table is the service: RC, UC, UD, XRC.
+ * Counts of the cases that all scenarios of this process covered. test_scenario.c checks that no
+ * case is missing. The first index of each table is the service: RC, UC, UD, XRC.
  */
 #define SCN_OPCODES 16u
 #define SCN_MTUS    5u /* number of path MTUs: 256 << 0..4 */
@@ -241,14 +240,14 @@ struct scenario_seen {
     uint64_t fates[SIMNET_FATE_CNT];
     uint64_t classes[SIMNET_CLASS_CNT];
     unsigned devs_max;
-    /* Number of requester counters whose value the packets determine (told), and of the others
-     * (hidden). */
+    /* told: number of checked requester counters whose exact value the packets determine; hidden:
+     * number of the others */
     uint64_t told[ORACLE_COUNT_CNT], hidden[ORACLE_COUNT_CNT];
 };
 extern struct scenario_seen scenario_seen;
 
-/* Returns the number of cells of the tables that are still 0. Unless `quietly`, prints the tables
- * and reports each such cell as a failure. */
+/* Returns the number of cases in scenario_seen that no scenario covered. Unless `quietly`, prints
+ * the tables and reports each such case as a failure. */
 unsigned scenario_seen_check(bool quietly);
 
 /* ---- between the parts ----------------------------------------------------------------------- */

@@ -157,8 +157,9 @@ static void check_end(const struct scn_link *l, unsigned side)
     EXPECT_EQ(o->epsn, e->psns);
 }
 
-/* Checks that a link without loss and without a slow receiver counted no errors: no NAK, no RNR NAK
- * and no timeout (R061, R099, R149). */
+/* Checks the requesters of a reliable link that had no error, no network fault, no CNP and no
+ * bandwidth limit. They must have counted no sequence NAK, no implied NAK and no timeout (R061,
+ * R099, R149). */
 static void check_untroubled(const struct scenario *s, const struct scn_link *l)
 {
     static const enum oracle_count troubles[] = {ORACLE_packet_seq_err, ORACLE_implied_nak_seq_err,
@@ -242,7 +243,7 @@ static void check_counters(const struct scenario *s, unsigned d)
     EXPECT_EQ(c.bad_resp_err + c.rx_no_request, 0);
     check_requesters(s, d, &c);
     CU_ASSERT(c.packet_seq_nak + t->seq_nak_void <= t->seq_nak);
-    if (!s->hurt[d]) /* not if a QP was destroyed: its pending NAKs were discarded */
+    if (!s->hurt[d]) /* a QP that failed has discarded its pending NAKs */
         CU_ASSERT(c.packet_seq_nak + t->seq_nak_void >= t->seq_nak);
     EXPECT_EQ(c.rp_cnp_handled, s->paced ? t->cnps : 0);
     EXPECT_EQ(c.rp_cnp_ignored, s->paced ? 0 : t->cnps);

@@ -8,7 +8,7 @@
 /* Layout of wr_id. For a receive: RECV, number of the pool << 8, number of the buffer. For a send:
  * number of the link << 16, side << 8, number of the request. */
 #define RECV      (UINT64_C(1) << 63)
-#define RECV_KEEP 8u /* for an error: number of bytes by which a receive buffer is too short */
+#define RECV_KEEP 8u /* SCN_TOO_LONG: number of bytes by which a receive buffer is too short */
 
 /* ---- posting receive WQEs -------------------------------------------------------------------- */
 
@@ -127,8 +127,8 @@ static void bind_of(struct scenario *s, struct scn_link *l, unsigned side, struc
         bind->len = s->fabric.mem_len + UINT64_C(1);
 }
 
-/* Returns an end on the other device that has a type 2 window, bound to another QP than that of
- * link `l`. Returns NULL if there is none. */
+/* Returns an end on the responder's device whose type 2 window is bound to another QP than that of
+ * link `l`, or NULL. */
 static const struct scn_end *foreign_window(const struct scenario *s, const struct scn_link *l,
                                             uint32_t len)
 {
@@ -144,8 +144,8 @@ static const struct scn_end *foreign_window(const struct scenario *s, const stru
     return NULL;
 }
 
-/* Chooses the R_Key of a request: the R_Key of the memory region, of a window of the other end, or,
- * to cause an error, of a window bound to another QP. */
+/* Chooses the R_Key of a request: that of the memory region or of a window of the other end. For
+ * the error SCN_WINDOW, chooses the R_Key of a window that is bound to another QP. */
 static void choose_key(struct scenario *s, const struct scn_link *l, unsigned side,
                        struct scn_wr *w, struct rnic_send_wr *wr)
 {
@@ -154,8 +154,8 @@ static void choose_key(struct scenario *s, const struct scn_link *l, unsigned si
     const struct scn_end *foreign = NULL;
 
     w->window = 0;
-    /* An XRC initiator's window is bound to the initiator's QP, so an XRC target refuses the window
-     * (R210). */
+    /* A type 2 window of an XRC end is bound to its initiator QP. Requests arrive at the target QP,
+     * which refuses the window (R210). */
     if (o->window && (o->kind == 1 || l->type != RNIC_QPT_XRC_SEND) && rng_below(&s->rng, 2) &&
         w->roff >= o->area && w->roff + w->len <= o->area + o->area_len) {
         wr->rkey = o->window;
@@ -176,9 +176,8 @@ static void choose_key(struct scenario *s, const struct scn_link *l, unsigned si
         wr->remote_addr++;
 }
 
-/* Returns whether the requester of the link should post no request yet, because another QP may soon
- * bind a memory window whose R_Key choose_key() can misuse. Returns false if that QP's link itself
- * waits for a memory window. */
+/* Returns whether the requester must wait until another QP has bound a type 2 window, which the
+ * error SCN_WINDOW needs. QPs that wait themselves do not count. */
 static bool waits_for_window(const struct scenario *s, const struct scn_link *l, unsigned side)
 {
     if (l->accident != SCN_WINDOW || side != 0 || l->hit || foreign_window(s, l, 1))
@@ -250,9 +249,9 @@ static bool post_send(struct scenario *s, unsigned link, unsigned side)
 
 /* ---- checking completions -------------------------------------------------------------------- */
 
-/* Returns whether a request is allowed to complete with this status. The status of the link's error
- * is allowed, and a timeout if the NAK may be lost. At end 1, whose peer is then in the error
- * state, requests may also time out or be flushed. */
+/* Returns whether a request is allowed to complete with this error status. The status that belongs
+ * to the link's error is allowed. RETRY_EXC_ERR is allowed if the network may lose the NAK. The QP
+ * of end 0 enters the error state, so requests of end 1 may also time out or be flushed. */
 static bool status_fits(const struct scenario *s, const struct scn_link *l, unsigned side,
                         const struct scn_wr *w, enum rnic_wc_status status)
 {

@@ -7,7 +7,7 @@
 
 #define UD_MTU 4096u /* path MTU of UD: the MTU of the port */
 #define PKEY   0xFFFFu
-#define NO_QPN 0xF0F000u /* first QPN without a QP, except by chance in one of 10^5 seeds */
+#define NO_QPN 0xF0F000u /* QPN that no QP has, except in about one of 10^5 seeds */
 
 bool scenario_reliable(const struct scn_link *l)
 {
@@ -374,9 +374,8 @@ static void connect_end(struct scenario *s, struct scn_link *l, unsigned side, u
         EXPECT_EQ(rnic_ah_new(s->fabric.dev[e->dev].pd, &attr.av, &e->ah), RNIC_OK);
 }
 
-/* Chooses at random the mistake that one connection makes. The first connection can make any
- * mistake that its service (RC, UC, UD) allows; the others only one that the requester does not
- * detect. */
+/* Draws the error of a link. The first link can have any error that its service (RC, UC, UD, XRC)
+ * allows. The others can have only an error that the requester does not detect. */
 static void draw_accident(struct scenario *s, struct scn_link *l, bool first)
 {
     static const enum scn_accident rare[] = {SCN_WINDOW, SCN_TOO_LONG, SCN_BAD_RECV};
@@ -388,7 +387,7 @@ static void draw_accident(struct scenario *s, struct scn_link *l, bool first)
     while (!scenario_can(scenario_service(l), l->accident) || (!first && !scenario_quiet(l)));
 }
 
-/* Sets the P_Keys, QPNs and other attributes of the ends that cause the error of the link. */
+/* Sets the attributes of both ends (P_Key, QPN, receive WQEs) that cause the error of the link. */
 static void arrange_accident(struct scenario *s, struct scn_link *l)
 {
     bool limited = rng_below(&s->rng, 2);
@@ -579,7 +578,7 @@ void scenario_make(struct scenario *s, uint64_t seed)
     s->slow = rng_below(&s->rng, 2) == 0;
     rnic_ecn_defaults(&ecn);
     ecn.dcqcn.rpg_max_rate = 10000;
-    if (rng_below(&s->rng, 4) == 0) { /* the path is a switch that marks and drops packets */
+    if (rng_below(&s->rng, 4) == 0) { /* a switch that marks and drops packets */
         wire.bps = UINT64_C(10000000000) * (1 + rng_below(&s->rng, 4));
         wire.delay_ns = 500 + rng_below(&s->rng, 2000);
         wire.queue = 20000 + rng_below(&s->rng, 60000);

@@ -219,7 +219,8 @@ void scenario_observe(void *ctx, const struct simnet_event *event)
         return;
     }
     if (!roce_opcode_is_request(pkt->op)) {
-        EXPECT_EQ(pkt->bth.pkey, 0xFFFF); /* responses are sent only inside the default partition */
+        EXPECT_EQ(pkt->bth.pkey, 0xFFFF); /* a QP with another P_Key receives no request, so all
+                                           * responses have the default P_Key */
         EXPECT_EQ(pkt->bth.ackreq, 0);    /* no response has AckReq (R043) */
         EXPECT_EQ(pkt->bth.se, 0);        /* no response has the solicited bit (R041) */
         if (event->cls == SIMNET_NAK_RNR || event->cls == SIMNET_NAK_SEQ)

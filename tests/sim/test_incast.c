@@ -102,7 +102,7 @@ static void arrive(void *ctx, unsigned to, const uint8_t *frame, size_t len, uin
         feed(frame, len, now);
 }
 
-/* Posts requests at each tick, so that every sender always has some. */
+/* Posts a new request for each completed one, so that every sender always has some. */
 static void tick(void *ctx, uint64_t now)
 {
     struct result *res = ctx;
@@ -240,12 +240,13 @@ static void congestion_management_shares_a_port_of_32_senders(void)
 static uint64_t left[BINS]; /* bytes that the first sender's device sent, for each bin of time */
 static struct roce_cnp_episode span[64];
 static unsigned span_cnt;
-static uint64_t first_cnp; /* number of CNPs sent to the first sender */
+static uint64_t first_cnp; /* time of the first CNP to the first sender, ns */
 
 static void on_span(void *user, const struct roce_cnp_episode *e)
 {
     (void)user;
-    if (e->before < BPS / 80) /* ignore the second sender, which never reached the full rate */
+    if (e->before < BPS / 80) /* ignore the second sender, which never reached 10 % of the link
+                               * rate */
         return;
     if (span_cnt < 64)
         span[span_cnt] = *e;
@@ -290,8 +291,8 @@ static void two_ticks(void *ctx, uint64_t now)
         }
 }
 
-/* Returns the mean rate of the first sender's device from bin `from` to bin `to`, bytes per
- * second. */
+/* Returns the mean rate at which the first sender's device sent from time `from` to time `to`,
+ * bytes per second. */
 static uint64_t left_rate(uint64_t from, uint64_t to)
 {
     uint64_t bytes = 0;
@@ -301,9 +302,9 @@ static uint64_t left_rate(uint64_t from, uint64_t to)
     return bytes * 1000000000 / (to - from);
 }
 
-/* One device sends alone, and a second one joins for a while. rnic/flow, at the receiver's link,
- * reports the first device's rates before and after the CNPs. They must equal the rates at which
- * the device really sent. */
+/* One device sends alone, and a second one sends for a while, too. rnic/flow reads the packets on
+ * the receiver's link and reports the first device's rates before and after the CNPs. These rates
+ * must equal those at which the device sent. */
 static void reported_rates_equal_rates_on_the_wire(void)
 {
     const struct fabric_wire wire = {.bps = BPS, .delay_ns = 1000, .queue = 400000, .mark = 30000};
@@ -345,8 +346,8 @@ static void reported_rates_equal_rates_on_the_wire(void)
            (unsigned long long)(back / US), (unsigned long long)(span[0].recovered_ns / US));
     EXPECT_EQ(span[0].time, first_cnp);
     CU_ASSERT(span[0].slowed);
-    /* The two measuring points count the same bytes, but at different times, because a queue lies
-     * between them. So allow a tolerance. */
+    /* The test counts bytes before the queue of the switch, and rnic/flow counts them after it. The
+     * times differ, so allow a tolerance. */
     CU_ASSERT(span[0].before > before / 20 * 17 && span[0].before < before / 20 * 21);
     CU_ASSERT(span[0].lowest > lowest / 4 * 3 && span[0].lowest < lowest / 4 * 5);
     EXPECT_EQ(span[0].end, ROCE_CNP_RECOVERED);

@@ -3,10 +3,10 @@
  * Isolation: errors and load on some QPs do not change the packets of another QP of the same device
  * (R251).
  *
- * First the observed QP, of each service, works alone. Then it works while eight other QPs cause
- * errors or load, towards its own peer or another one. The packets of the observed QP must be equal
- * in both runs, one by one, with their times. The network has unlimited bandwidth, so every
- * difference results from the devices.
+ * The test runs once for each service. First the observed QP is alone. Then eight other QPs of its
+ * device cause errors or load, towards the same peer device or another one. The packets of the
+ * observed QP must be equal in both runs, one by one, with their times. The network has unlimited
+ * bandwidth, so every difference results from the devices.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +25,8 @@
 enum storm {
     QUIET,
     LOSS,       /* every second packet of the other QPs is lost */
-    CORRUPTION, /* every packet to the receiver is corrupted */
-    COPIES,     /* each packet arrives as three copies, at once and later */
+    CORRUPTION, /* every packet of the other QPs to their responders is corrupted */
+    COPIES,     /* every packet of the other QPs to their responders arrives twice, 30 us apart */
     RNR,        /* endless RNR NAKs, with the shortest RNR timer */
     BAD_KEY,    /* each responder refuses requests with an access error */
     GIVE_UP,    /* requesters get no responses, so they retry and then fail */
@@ -56,7 +56,7 @@ struct heard {
 
 static struct fabric fabric;
 static struct quiet quiet;
-/* Packets of the observed QP: `alone` without and `heard` with the load. There is one list for each
+/* Packets of the observed QP: `alone` without the load, `heard` with it. There is one list for each
  * direction, because the order of packets that two devices send at the same time is undefined. */
 static struct heard alone[2][HEARD], heard[2][HEARD];
 static unsigned alone_cnt[2], heard_cnt[2];
@@ -254,7 +254,7 @@ static void run(enum rnic_qp_type type, enum storm storm)
     CU_ASSERT(done >= 4 * MESSAGES - 8);
 }
 
-/* Asserts that the chosen kind of load really caused the expected counters and errors. */
+/* Asserts that the errors or the load occurred: they must appear in the counters or completions. */
 static void check_storm(enum storm storm)
 {
     struct rnic_counters c = fabric_counters(&fabric, 0);

@@ -34,7 +34,8 @@ struct side {
 static struct side side[2];
 static rnic_time now;
 
-/* Maps SPAN bytes of addresses; all show the same FILE_LEN bytes of memory, again and again. */
+/* Maps a file of FILE_LEN bytes repeatedly, so that SPAN bytes of addresses need only FILE_LEN
+ * bytes of memory. */
 static uint8_t *map_memory(void)
 {
     int fd = memfd_create("large", 0);

@@ -15,9 +15,9 @@
 #include "scenario.h"
 #include "support/suite.h"
 
-/* Number of seeds that tests/run uses, and number of packets of each class that get a fault.
- * RUNS_MOST seeds may be needed to cover the last empty cells of scenario_seen.c. With sanitizers,
- * the test runs only the first seeds, which is enough to find memory errors. */
+/* RUNS: number of seeds that tests/run uses. RUNS_MOST: number of seeds that may be needed to cover
+ * the last cases of scenario_seen.c. STRUCK: number of packets of each class that get a fault. With
+ * sanitizers, the test runs only the first seeds, which is enough to find memory errors. */
 #ifdef TEST_SANITIZED
 #define RUNS      75u
 #define RUNS_MOST 75u
@@ -50,7 +50,7 @@ static void check_coverage(void)
     for (unsigned i = 0; i < SIMNET_OTHER; i++)
         CU_ASSERT(scenario_seen.classes[i] > 0);
     CU_ASSERT(scenario_seen.devs_max > 32);
-    /* The packets determined every counter of every requester, so each was compared exactly. */
+    /* The packets determined every requester counter, so each was compared exactly. */
     for (unsigned i = 0; i < ORACLE_COUNT_CNT; i++)
         EXPECT_EQ(scenario_seen.hidden[i], 0);
 }

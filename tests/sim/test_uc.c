@@ -155,7 +155,8 @@ static void count(uint32_t psn)
     run.seen[at] = true;
 }
 
-/* Compares the losses that rnic/flow counted with those that the test counted. */
+/* Compares the losses that rnic/flow counted in the complete capture with the counts of the test.
+ * */
 static void compare(void *user, const struct roce_conn_summary *conn)
 {
     const bool *received = user;
@@ -165,11 +166,11 @@ static void compare(void *user, const struct roce_conn_summary *conn)
     for (enum roce_cause c = 0; c < ROCE_CAUSE_CNT; c++)
         again += side->retx[c].packets;
     EXPECT_EQ(again, 0); /* UC never retransmits */
-    /* A damaged packet is not missing, if the damage left its PSN and its QP as they were. */
+    /* rnic/flow does not count a damaged packet as missing if its PSN and its QPN are undamaged. */
     CU_ASSERT(side->missing_psns <= (*received ? run.missing : 0));
     CU_ASSERT(side->missing_psns + run.damaged >= (*received ? run.missing : 0));
-    /* A copy may count as out of order if more than 63 packets arrived before it and some are
-     * missing. */
+    /* rnic/flow may count a copy as out-of-order if more than 63 packets arrived before it and some
+     * are missing. */
     EXPECT_EQ(side->out_of_order + side->copies, *received ? run.late + run.again : 0);
     CU_ASSERT(side->copies <= (*received ? run.again : 0));
 }

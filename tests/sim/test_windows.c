@@ -48,8 +48,8 @@ static struct rnic_send_wr request(enum rnic_wr_opcode opcode, const struct rnic
                                  .rkey = rkey};
 }
 
-/* Writes random bytes to the window in pieces, the last 8 bytes with ATOMIC WRITE. Updates the
- * model of the memory. */
+/* Writes random bytes to the window in pieces, some of them by ATOMIC WRITE. Updates the model of
+ * the memory. */
 static void fill(uint32_t off, uint32_t len, uint64_t va, uint32_t rkey)
 {
     uint32_t done = 0;

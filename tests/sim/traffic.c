@@ -376,8 +376,8 @@ static void observe(void *ctx, const struct simnet_event *event)
     oracle_sent(&st->witness, pkt, event->now);
 }
 
-/* Passes a frame that arrived at a side to the two oracles. If the frame is a response, it concerns
- * the requester of that side. */
+/* Passes an arrived frame to the flow oracle. Passes a response also to the oracle of the requester
+ * that receives it. */
 static void arrive(void *ctx, unsigned to, const uint8_t *frame, size_t len, uint64_t now)
 {
     unsigned side = to == pair.node[1];
@@ -446,8 +446,8 @@ static bool all_done(void)
 
 void traffic_run(void)
 {
-    /* The network may be idle although a slow receiver still has WQEs to post, or a QP is in SQD.
-     * Run again: the next tick posts WQEs and returns QPs to RTS. */
+    /* The network is idle between ticks while a slow receiver still has WQEs to post, or while a QP
+     * is in SQD. Run again: the next tick posts WQEs and returns QPs to RTS. */
     for (unsigned i = 0; i < 400 && (i == 0 || !all_done()); i++)
         qp_pair_run(&pair, LONG_TIME);
     limits.drains = false;
@@ -457,8 +457,9 @@ void traffic_run(void)
                 go_to(s, q, RNIC_QPS_RTS);
 }
 
-/* Checks that each FETCH_ADD of a stream found at least the sum of the stream's earlier operands,
- * which is below 2^32 (R122, R123). Then sets the expected memory to the values found. */
+/* Checks the values that the FETCH_ADDs of a stream found: each must exceed the previous one by at
+ * least the previous operand and by less than 2^40 (R122, R123). Then sets the expected memory to
+ * the values found. */
 static void check_adds(unsigned side, unsigned qp)
 {
     const struct plan *before = NULL;

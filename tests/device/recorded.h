@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Frames of a recorded capture, for device tests that play one endpoint by hand. */
+/* Frames of a recorded capture, for device tests that replay the packets of one endpoint. */
 #ifndef TEST_RECORDED_H
 #define TEST_RECORDED_H
 

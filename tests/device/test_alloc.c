@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* No packet, work request or completion allocates memory. The test counts every allocation (the
- * linker's --wrap) while two devices exchange messages of every kind and lose some of them. */
+/* The device allocates no memory for a packet, work request or completion. The test counts every
+ * allocation (the linker's --wrap) while two devices exchange messages of every kind and lose some
+ * of them. */
 #include <stdlib.h>
 #include "support/qp_pair.h"
 #include "support/suite.h"

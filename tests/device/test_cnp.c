@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* CNPs of a device: when the device sends one, the fields of a CNP, and the reaction to a received
- * one (R005, R214-R220 of rnic/rules.md). */
+/* CNPs of a device: events that cause a CNP, the fields of a CNP, and the reaction to a received
+ * CNP (R005, R214-R220 of rnic/rules.md). */
 #include <string.h>
 #include "support/device_fixture.h"
 #include "support/suite.h"
@@ -9,7 +9,7 @@
 #define US UINT64_C(1000)
 
 static struct device_fixture fixture;
-static struct rnic_qp *sender; /* QP with a send queue, using the addresses of the fixture's
+static struct rnic_qp *sender; /* QP with a send queue; has the addresses of the fixture's
                                 * connection */
 
 static void begin(enum roce_encap encap)
@@ -258,8 +258,8 @@ static void bad_parameters_are_refused(void)
     CU_ASSERT(rnic_new(&attr) == NULL);
 }
 
-/* After a CNP the QP sends at a lower rate, and the deadline is the next sending time (R218). A
- * pending ACK is not delayed. No timeout expires while a request is delayed. */
+/* After a CNP the QP sends at a lower rate, and rnic_deadline() returns the time of the next packet
+ * (R218). A pending ACK is not delayed. No ACK timer expires while a request is delayed. */
 static void r218_qp_sends_slower_after_a_cnp(void)
 {
     struct rnic_qp_init init = {.type = RNIC_QPT_RC,

@@ -48,8 +48,8 @@ static void r198_completions_keep_their_order(void)
     fixture_free(&fixture);
 }
 
-/* A QP is reset. Its completions must disappear, and those of other QPs must keep their order
- * (R190). */
+/* A QP is reset. Its completions must be removed from the CQ, and those of other QPs must keep
+ * their order (R190). */
 static void r190_reset_removes_completions(void)
 {
     struct rnic_qp_init init = {
@@ -88,8 +88,8 @@ static void r190_reset_removes_completions(void)
     fixture_free(&fixture);
 }
 
-/* Completions that were not polled remain after their QP is deleted, in both CQs: see
- * rnic_cq_clean(). */
+/* Completions that were not polled remain in both CQs after their QP is deleted (see
+ * rnic_cq_clean()). */
 static void completions_outlive_a_deleted_qp(void)
 {
     struct rnic_qp_init init = {.type = RNIC_QPT_RC,
@@ -258,8 +258,8 @@ static void arrive(uint32_t i, bool solicited)
     fixture_in(&fixture, &pkt);
 }
 
-/* Each request for a notification must raise one notification (R201). A request for "next"
- * overrides "solicited" (C11-31). */
+/* Each request for a notification must raise one notification (R201). A request for the next
+ * completion overrides a request for the next solicited completion (C11-31). */
 static void r201_one_request_raises_one_notification(void)
 {
     fixture_init(&fixture, ROCE_ENCAP_V2_IP4);
@@ -286,7 +286,7 @@ static void r201_one_request_raises_one_notification(void)
                                      * for solicited completions only */
     arrive(6, false);
     rnic_cq_arm(fixture.cq, false);
-    arrive(7, false); /* two requests and two notifications before one was fetched */
+    arrive(7, false); /* raises a second notification before the program fetches the first one */
     CU_ASSERT(rnic_cq_notified(fixture.rnic) == fixture.cq);
     CU_ASSERT(rnic_cq_notified(fixture.rnic) == fixture.cq);
     CU_ASSERT(!rnic_cq_notified(fixture.rnic));
@@ -379,8 +379,8 @@ static void moderated_notification_reports_a_count(void)
     fixture_free(&fixture);
 }
 
-/* With fewer completions than the count, the CQ notifies when the period ends. The period begins
- * with the first completion. */
+/* A moderated CQ with fewer completions than its count notifies when the period ends. The period
+ * begins with the first completion. */
 static void moderated_notification_waits_at_most_a_period(void)
 {
     rnic_time first;
@@ -402,8 +402,8 @@ static void moderated_notification_waits_at_most_a_period(void)
     fixture_free(&fixture);
 }
 
-/* New values apply to a notification that is already delayed; a count of 0 or 1, or a period of 0,
- * ends the moderation. A deleted CQ leaves no timer. */
+/* New moderation values also apply to a notification that is already delayed. A count of 0 or 1, or
+ * a period of 0, ends the moderation. A deleted CQ leaves no timer. */
 static void changed_moderation_applies_to_a_delayed_notification(void)
 {
     static const uint32_t off[][2] = {{0, 100000}, {1, 100000}, {3, 0}, {2, 100000}};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Rules that a single packet or call can test, and that no other suite covers. */
+/* Rules that one packet or one call can test, and that no other suite covers. */
 #include <string.h>
 #include "support/device_fixture.h"
 #include "support/suite.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Limits of a device, each reached and exceeded; choice of GIDs and QPNs. */
+/* Limits of a device: each limit is reached and exceeded. Also tests the choice of GIDs and
+ * QPNs. */
 #include <string.h>
 #include "device/limits.h"
 #include "support/device_fixture.h"
@@ -23,7 +24,7 @@ static void begin(const struct rnic_limits *limits)
     EXPECT_EQ(rnic_cq_new(rnic, 1, &cq), RNIC_OK);
 }
 
-/* Limits of numbers of objects: to create one object more returns NOMEM. After one object is
+/* Limits of the number of objects: one object more is refused with NOMEM. After one object is
  * deleted, another can be created. */
 static void count_above_the_limit_is_nomem(void)
 {
@@ -216,8 +217,8 @@ static void limits_above_the_maximum_are_reduced(void)
     rnic_del(rnic);
 }
 
-/* A device that is created with more P_Keys than its limit max_pkeys must be refused. A device with
- * fewer must report their number as its limit, because no P_Key can be added later. */
+/* A device must be refused if it has more P_Keys than its limit max_pkeys. A device with fewer
+ * P_Keys must report their number as its limit, because no P_Key can be added later. */
 static void port_keeps_its_initial_pkeys(void)
 {
     struct rnic_limits told;
@@ -245,7 +246,7 @@ static void port_keeps_its_initial_pkeys(void)
     CU_ASSERT(rnic_new(&attr) == NULL);
 }
 
-/* The device chooses QPNs inside its range, down to the last free one. */
+/* The device chooses QPNs inside its range, until none is free. */
 static void chosen_qpns_are_in_the_range(void)
 {
     struct rnic_qp_init init = {.type = RNIC_QPT_RC, .max_recv_sge = 1};
@@ -282,7 +283,8 @@ static void chosen_qpns_are_in_the_range(void)
     CU_ASSERT(!rnic_new(&attr));
 }
 
-/* An emptied GID slot accepts no packets; a filled one is used by later QPs (R052). */
+/* After a GID is removed from the table, packets to its address are dropped (R052), and no QP can
+ * connect with its index. After a GID is added, QPs can use it. */
 static void emptied_gid_accepts_no_packets(void)
 {
     struct rnic_gid gid = {.type = RNIC_GID_ROCE_V2};
@@ -314,8 +316,8 @@ static void emptied_gid_accepts_no_packets(void)
     fixture_free(&fixture);
 }
 
-/* A GID changes while a QP uses it: the QP keeps its address, and packets to the slot's new address
- * do not reach it (R051). */
+/* A GID changes while a QP uses it. The QP keeps the old address, and drops packets to the new one
+ * (R051). */
 static void gid_changed_under_a_qp(void)
 {
     struct rnic_gid gid;

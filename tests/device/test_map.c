@@ -8,7 +8,7 @@
 
 static char values[KEYS];
 
-/* Returns one of several kinds of keys: close together, far apart, addresses. */
+/* Returns the i-th key. Some keys are close together, some far apart, and some are addresses. */
 static uint64_t key_of(uint32_t i)
 {
     return i % 3 == 0 ? i * 0x01000193u : i % 3 == 1 ? i : (uintptr_t)&values[i];

@@ -52,8 +52,8 @@ static struct roce_pkt datagram(const uint8_t group[16], uint32_t len)
     return pkt;
 }
 
-/* Returns the number of completions, which must be successful. Sets a bit in *qps for each
- * receiving QP. */
+/* Polls all completions, which must be successful, and returns their number. Sets a bit in *qps for
+ * each QP that received. */
 static unsigned arrived(unsigned *qps)
 {
     struct rnic_wc wc;
@@ -141,8 +141,8 @@ static void r175_each_for_itself(void)
     fixture_free(&fixture);
 }
 
-/* A packet with a group address and a unicast QPN is dropped, and so is one with the multicast QPN
- * and another address or service (R048, R052). */
+/* A packet with a group address and a unicast QPN is dropped. A packet with the multicast QPN is
+ * dropped if its address is not that of the group, or its service is not UD (R048, R052). */
 static void r048_group_without_multicast_qpn_is_dropped(void)
 {
     struct roce_pkt pkt;
@@ -241,7 +241,8 @@ static void attach_and_detach(void)
     fixture_free(&fixture);
 }
 
-/* The limits can be reached, and each of many groups is found, also with colliding hashes. */
+/* The limits of groups and of QPs in a group can be reached. Each of many groups can be left, also
+ * with colliding hashes. */
 static void limits(void)
 {
     struct rnic_qp_init init = {.type = RNIC_QPT_UD, .max_recv_sge = 1};

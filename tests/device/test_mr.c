@@ -99,8 +99,7 @@ static void chosen_keys_are_different(void)
     fixture_free(&fixture);
 }
 
-/* Compares the range check with arithmetic done byte by byte, for pairs of address and length
- * (R084). */
+/* Compares the range check with arithmetic on the offset, for many addresses and lengths (R084). */
 static void r084_range_check_equals_arithmetic(void)
 {
     static const uint64_t iovas[] = {0, 1, 0x1000, UINT64_C(0x7FFFFFFFFFFFFFF0),
@@ -296,7 +295,8 @@ static void optional_access_flags_are_ignored(void)
     fixture_free(&fixture);
 }
 
-/* Re-registration with each flag and with all flags applies to later requests and keeps the key. */
+/* Registers the region again with each flag and with all flags of ibv_rereg_mr(). The new values
+ * must apply to later requests; the key must not change. */
 static void rereg_applies_to_later_requests(void)
 {
     static uint8_t other[32];

@@ -77,8 +77,8 @@ static enum rnic_wc_status use(unsigned qp, enum rnic_wr_opcode opcode, uint32_t
     return wc.status;
 }
 
-/* A request must be inside the range and the rights of the window, not only of its region (R207,
- * R211, D14). */
+/* A request must be within the range of the window, and the window must have the right (R207,
+ * R211). The range and the rights of its region do not suffice (D14 of traces/linux-rxe.md). */
 static void r211_window_bounds_are_checked(void)
 {
     static const struct {
@@ -259,11 +259,11 @@ static void type_2_life(void)
     life_of(TYPE_2A);
 }
 
-/* A key cannot be invalidated through a QP if it belongs to another PD or QP, has an old tag, is
- * unknown, or is the key of a type 1 window or of a region without that permission (R204, R213,
- * o10-37.2.26). A local invalidate then fails with "memory management operation error". A SEND with
- * Invalidate of the peer gets NAK 0x62, and the peer's program REM_ACCESS_ERR. An unbound window
- * stays unbound. */
+/* A key cannot be invalidated through a QP if it belongs to another PD or QP, has the low 8 bits of
+ * an earlier bind, is unknown, or is the key of a type 1 window or of a region that does not permit
+ * invalidation (R204, R213, o10-37.2.26). A local invalidate then fails with "memory management
+ * operation error". A SEND with Invalidate from the peer gets NAK 0x62 and completes at the peer
+ * with REM_ACCESS_ERR. An unbound window stays unbound. */
 static void r213_key_out_of_reach_is_not_invalidated(void)
 {
     enum what { BOUND, FREE, BOUND_ELSEWHERE, OLD_TAG, OTHER_PD, REGION, NO_KEY, WHATS };
@@ -309,7 +309,7 @@ static void r213_key_out_of_reach_is_not_invalidated(void)
     }
 }
 
-/* Replaces QP 0 of side 1 by another QP with the same number, in `pd`. */
+/* Replaces QP 0 of side 1 by a new QP in `pd` that has the same QPN. */
 static void same_qpn(struct rnic_pd *pd)
 {
     struct qp_pair_side *side = &pair.side[1];
@@ -363,7 +363,7 @@ static void r213_end_of_the_qp(void)
             EXPECT_EQ(rnic_mw_del(mw), RNIC_OK);
             EXPECT_EQ(rnic_mw_new(pair.side[1].pd, RNIC_MW_TYPE_2, &mw), RNIC_OK);
         }
-        pair.side[0].attr[0].state = RNIC_QPS_RESET; /* both ends of the connection restart */
+        pair.side[0].attr[0].state = RNIC_QPS_RESET; /* side 0 connects again */
         for (enum rnic_qp_state to = RNIC_QPS_RESET; to <= RNIC_QPS_RTS; to++) {
             pair.side[0].attr[0].state = to;
             EXPECT_EQ(rnic_qp_modify(pair.side[0].qp[0], &pair.side[0].attr[0], pair.net.now),
@@ -374,7 +374,7 @@ static void r213_end_of_the_qp(void)
                   RNIC_WC_REM_ACCESS_ERR);
         qp_pair_free(&pair);
     }
-    begin(TYPE_2A); /* deleting the device frees everything in it */
+    begin(TYPE_2A); /* deleting the device also deletes the window and its QP */
     bind(0, READ);
     qp_pair_free(&pair);
 }
@@ -384,7 +384,8 @@ static void r211_invalid_bind_moves_the_qp_to_err(void)
 {
     enum { NOT_BINDABLE, ZERO_BASED, READ_ONLY, OTHER_PD_MR, OTHER_PD_MW, ALL };
     static const struct {
-        int mr; /* region of the bind: a new one as the enum names it, or ALL: the pair's region */
+        int mr; /* region to which the window is bound: a new region with this property, or ALL:
+                 * the region of the pair */
         enum rnic_mw_type type;
         uint64_t off;
         uint64_t len;
@@ -484,8 +485,8 @@ static void impossible_binds_are_refused_at_the_post(void)
     qp_pair_free(&pair);
 }
 
-/* A region with bound windows cannot be deregistered; unbinding or deleting the QP releases it
- * (R213). */
+/* A region with bound windows cannot be deregistered until the windows are unbound or deleted, or
+ * the QP of a type 2B window is deleted (R213). */
 static void r213_region_in_use(void)
 {
     struct rnic_mr_attr attr = {.addr = NULL};
@@ -538,7 +539,7 @@ static void gone_before_the_bind(void)
     }
 }
 
-/* Addresses of a zero-based window count from its first byte (R209). */
+/* Addresses of a zero-based window count from the first byte of the window (R209). */
 static void r209_zero_based_window_counts_from_its_start(void)
 {
     for (enum kind kind = TYPE_2B; kind < KINDS; kind++) {

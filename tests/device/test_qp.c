@@ -274,7 +274,8 @@ static void r088_invalid_rkey_raises_the_event(void)
     fixture_free(&fixture);
 }
 
-/* The user moves the QP to ERR: pending responses are dropped; the WQE in use is flushed first. */
+/* The user moves the QP to ERR. The device drops pending responses and flushes the WQE in use
+ * before the other WQEs. */
 static void err_by_user(void)
 {
     static const uint8_t data[1024];
@@ -325,8 +326,8 @@ static void r190_reset_clears_the_connection(void)
     fixture_free(&fixture);
 }
 
-/* A QP is deleted while responses are pending: they are not sent, and a later packet finds no QP.
- */
+/* A QP is deleted while responses are pending. The device sends none of them, and a later packet
+ * finds no QP. */
 static void deleted_while_owing(void)
 {
     struct roce_pkt pkt;

@@ -55,8 +55,8 @@ static void to_rts(void)
     EXPECT_EQ(modify(RNIC_QPS_RTS, required(RNIC_QPS_RTR, RNIC_QPS_RTS)), RNIC_OK);
 }
 
-/* Required attributes are those that ibv_modify_qp(3) lists for RC, UC and UD. An XRC QP requires
- * what RC requires for the requester or the responder that the XRC QP has (A14; R184-R186). */
+/* Required attributes are those that ibv_modify_qp(3) lists for RC, UC and UD. An XRC initiator
+ * requires those of an RC requester, an XRC target those of an RC responder (A14; R184-R186). */
 static void required_as_documented(void)
 {
     static const struct {
@@ -156,9 +156,9 @@ static void r187_wrong_mask_changes_nothing(void)
     fixture_free(&fixture);
 }
 
-/* The required and optional attributes again, to check the table of the device (R184-R187). For
- * each attribute and transition, a string has one letter for each service: r: the attribute is
- * required, o: it is optional, a dot: it is refused. Source: qp_state_table of
+/* A second copy of the required and optional attributes, which checks the table of the device
+ * (R184-R187). For each attribute and transition, a string has one letter for each service: r: the
+ * attribute is required, o: it is optional, a dot: it is refused. Source: qp_state_table of
  * drivers/infiniband/core/verbs.c (Linux 6.1) without path migration. Unlike the Linux table, this
  * table also allows the attribute port for GSI. */
 /* clang-format off */
@@ -382,7 +382,7 @@ static void sqd_event_is_raised_on_request_only(void)
     }
 }
 
-/* Attributes that may change in SQD; the path MTU may not (R187). */
+/* Some attributes may change in SQD, but not the path MTU (R187). */
 static void changes_in_sqd(void)
 {
     unsigned mask = RNIC_QP_AV | RNIC_QP_TIMEOUT | RNIC_QP_RETRY_CNT | RNIC_QP_RNR_RETRY |
@@ -420,7 +420,7 @@ static void changes_in_sqd(void)
     fixture_free(&fixture);
 }
 
-/* R111-R114: the responder resources survive a change of their number. */
+/* max_dest_rd_atomic changes. The stored READs and atomics must remain (R111-R114). */
 static void resources_survive_a_resize(void)
 {
     struct roce_pkt pkt;

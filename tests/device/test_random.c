@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Random connections. In the first test, a small requester is behind a network that loses,
- * duplicates and reorders in both directions. Memory must equal a model that executes each message
- * once and in order, and every response must be legal. The second test sends single packets with
- * random faults and infers each required response from the rules.
+ * Random connections. In the first test, the test itself is the requester, and the network loses,
+ * duplicates and reorders packets of both directions. Memory must equal a model that executes each
+ * message once and in order, and every response must be legal. The second test sends single packets
+ * with random faults and infers each required response from the rules.
  */
 #include <stdio.h>
 #include <string.h>
@@ -44,12 +44,12 @@ static void failure(unsigned line, const char *what)
 #define RECV_BUFS 32u
 #define NET_MAX   64u
 
-/* A request packet of the stream, with its expected effects. */
+/* One request packet of the random connection, with its expected effects. */
 struct item {
     struct roce_pkt pkt;
     uint8_t payload[MTU];
     uint32_t cnt;  /* number of PSNs */
-    bool fence;    /* no later packet is sent before this READ or atomic is answered */
+    bool fence;    /* READ or atomic: the next packet waits for its response */
     uint64_t orig; /* atomic: expected original value */
     uint32_t off;  /* READ: offset of its data in `data` */
 };
@@ -68,10 +68,10 @@ static struct net from_device;
 static unsigned una;       /* oldest unanswered item */
 static unsigned nxt;       /* next item to send */
 static uint32_t read_next; /* number of PSNs of the oldest READ that were answered */
-static bool read_begun;    /* the latest accepted response to the oldest READ was First or Middle */
+static bool read_begun;    /* a response to the oldest READ was accepted */
 static unsigned posted;    /* number of receive WQEs posted */
 static unsigned recv_done; /* number of completions polled */
-static unsigned recv_made; /* number of messages of the stream that complete a receive WQE */
+static unsigned recv_made; /* number of messages that consume a receive WQE */
 static uint32_t recv_len[MESSAGES];
 
 /* Puts a frame into the network, which loses one frame in 12, duplicates one in 12, and delivers
@@ -98,7 +98,8 @@ static bool net_take(struct net *net, struct pktgen_frame *out)
     return true;
 }
 
-/* Adds one message to the stream and executes it on the model. Returns the PSN after it. */
+/* Adds the packets of a random message to `items` and executes it on the model. Returns the PSN
+ * after it. */
 static uint32_t add_message(uint32_t psn)
 {
     static const uint8_t send[4] = {ROCE_OP_RC_SEND_FIRST, ROCE_OP_RC_SEND_MIDDLE,
@@ -185,7 +186,7 @@ static void send_item(unsigned idx)
     struct pktgen_frame frame;
 
     if (pkt.bth.opcode == ROCE_OP_RC_READ_REQUEST && idx == una && read_next) {
-        /* requests only the missing rest of the READ (R140) */
+        /* retransmits only the part of the READ that has no response (R140) */
         pkt.bth.psn = (pkt.bth.psn + read_next) & ROCE_PSN_MASK;
         pkt.reth.va += (uint64_t)read_next * MTU;
         pkt.reth.dma_len -= read_next * MTU;
@@ -203,7 +204,7 @@ static void answered(void)
         nxt = una;
 }
 
-/* Acknowledges all items before `psn`, except a READ or atomic, which needs its own response
+/* Acknowledges the packets before `psn`. Stops at a READ or atomic, which needs its own response
  * (R139). */
 static void acked_before(uint32_t psn)
 {
@@ -219,8 +220,8 @@ static void take_read(const struct roce_pkt *pkt)
     bool last = read_next == item->cnt - 1;
     bool starts = roce_opcode_starts(pkt->op);
 
-    /* A First response in the middle of a READ answers a request for the rest of the READ (R112).
-     */
+    /* A READ response First in the middle of a READ answers a request for the rest of the READ
+     * (R112). */
     HOLDS(starts || read_begun || read_next > 0);
     HOLDS(roce_opcode_ends(pkt->op) == last);
     HOLDS(pkt->payload_len == (last ? len - read_next * MTU : MTU));
@@ -262,7 +263,7 @@ static void take_response(const struct roce_pkt *pkt)
     }
 }
 
-/* Checks that a response is legal when the device sends it. */
+/* Checks a response when the device sends it: its PSN and its MSN must be legal. */
 static void check_legal(const struct roce_pkt *pkt)
 {
     struct rnic_qp_view view;
@@ -381,8 +382,8 @@ static bool range_good(uint32_t key, uint64_t va, uint64_t len, bool writes)
     return va >= base && va <= base + size && len <= base + size - va;
 }
 
-/* Checks a packet with the expected PSN in the order that R071 requires. Returns the required
- * response, and applies the packet to the model. */
+/* Checks a packet with the expected PSN, in the order of checks that R071 requires. Returns the
+ * required response, and executes a valid packet on the model. */
 static struct verdict judge(const struct roce_pkt *pkt, unsigned access, uint32_t wqes)
 {
     bool read = pkt->op->kind == ROCE_KIND_READ;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * FLUSH and ATOMIC WRITE as Linux 6.12 sends them (traces/, recorded between two Soft-RoCE peers).
- * The device receives the recorded requests, whose ICRC the test corrects (D15). Its responses must
- * equal the recorded ones: opcode, PSN, kind of syndrome, NAK code, MSN, and those bytes of READ
- * data that earlier requests of the capture wrote.
+ * The device receives the recorded requests, whose ICRC the test corrects (D15 of
+ * traces/linux-rxe.md). The responses of the device must equal the recorded responses: opcode, PSN,
+ * kind of syndrome, NAK code, MSN, and those bytes of READ data that earlier requests of the
+ * capture wrote.
  */
 #include <string.h>
 #include "device/rnic.h"
@@ -90,11 +91,11 @@ static void compare(const struct roce_pkt *ours, const struct roce_pkt *theirs, 
             EXPECT_EQ(ours->payload[i], theirs->payload[i]);
 }
 
-/* Replays a capture. In addition to the recorded responses, the device must send `more` responses
- * that the capture lacks. */
+/* Replays a capture. The device must send the recorded responses, and then `more` responses that
+ * the capture lacks. */
 static void play(const char *name, unsigned access, unsigned more)
 {
-    unsigned next = 0; /* position from which the recorded response is searched */
+    unsigned next = 0; /* index of the frame after the last recorded response that was compared */
     unsigned extra = 0;
     uint64_t low = 0;
     uint64_t read_off = 0; /* memory offset of the next READ response's data */
@@ -179,13 +180,15 @@ static void atomic_write_unaligned(void)
     play("rc-atomic-write-unaligned", ALL, QUIET);
 }
 
-/* A repeated ATOMIC WRITE with address 0 (D17) is answered. */
+/* The recorded requester retransmits an ATOMIC WRITE with address 0 (D17 of traces/linux-rxe.md).
+ * The device must answer it. */
 static void repeated_atomic_write(void)
 {
     play("rc-loss-atomic-write", ALL, QUIET);
 }
 
-/* The device answers a repeated FLUSH, which the recorded peer never does (D16). */
+/* The device answers a retransmitted FLUSH. The recorded peer never does (D16 of
+ * traces/linux-rxe.md). */
 static void repeated_flush(void)
 {
     unsigned repeats = 0;

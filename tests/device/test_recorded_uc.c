@@ -2,7 +2,8 @@
 /*
  * UC as Linux Soft-RoCE sends it (traces/), with lost packets. The device receives the recorded
  * requests and must deliver each message that is complete in the capture (R065, R162-R166). The
- * recorded receiver loses more messages (R164): the table also has the number that it completed.
+ * recorded receiver lost more messages (R164), so the table also has the number that this receiver
+ * completed.
  */
 #include <string.h>
 #include "device/rnic.h"
@@ -17,7 +18,7 @@ static uint8_t mem[MEM_LEN];
 static uint8_t bufs[WQES][BUF];
 static struct recorded rec;
 
-/* Finds the first UC packet, and the lowest address and the key in the packets. */
+/* Finds the first UC packet of the capture, the R_Key, and the lowest remote address. */
 static bool first_of(struct roce_pkt *first, uint64_t *low, uint32_t *key)
 {
     bool found = false;

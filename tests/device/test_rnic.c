@@ -141,8 +141,8 @@ static void response_envelope_comes_from_the_vector(void)
     }
 }
 
-/* A QP whose user chose no source port derives a constant one. A traffic class with CE is sent as
- * ECT(0), and hop limit 0 as 64 (R003, R005, R012, R013). */
+/* If the user sets no UDP source port, the QP computes one, which does not change. A traffic class
+ * with CE is sent as ECT(0), and hop limit 0 as 64 (R003, R005, R012, R013). */
 static void derived_envelope(void)
 {
     struct rnic_qp_attr attr;
@@ -216,8 +216,8 @@ static void r024_flip_every_bit(void)
     fixture_free(&fixture);
 }
 
-/* Changes on the path: TOS and TTL with a valid header checksum, UDP checksum, FECN, BECN (R018,
- * R020, R021). */
+/* The device accepts a packet that the path changed: TOS and TTL with a valid header checksum, UDP
+ * checksum, FECN, BECN (R018, R020, R021). */
 static void r018_changes_on_the_path_are_accepted(void)
 {
     struct pktgen_frame frame;
@@ -237,7 +237,8 @@ static void r018_changes_on_the_path_are_accepted(void)
     memset(pkt.eth.src, 0x33, 6);
     pktgen_build(&pkt, &frame);
     memset(frame.bytes + ROCE_ETH_LEN + 10, 0, 2);
-    in_frame(&frame); /* a header checksum of 0 is valid in captures, but not for a receiver */
+    in_frame(&frame); /* an IPv4 header checksum of 0 occurs in captures, but a receiver must
+                       * drop the packet */
     fixture_expect_nothing(&fixture);
     pktgen_build(&pkt, &frame);
     in_frame(&frame);
@@ -438,7 +439,8 @@ static void r251_long_read_does_not_delay_other_qps(void)
     fixture_free(&fixture);
 }
 
-/* A buffer too small for the longest frame gets no frame, and no frame is lost. */
+/* If the caller's buffer is shorter than the longest frame, rnic_output() returns no frame, and the
+ * frame is not lost. */
 static void small_buffer_loses_no_frame(void)
 {
     static uint8_t buf[ROCE_FRAME_MAX];

@@ -189,7 +189,7 @@ static void request_is_outstanding_until_a_completion_is_polled(void)
     EXPECT_EQ(post(RNIC_WR_WRITE, 3, 8, RNIC_SEND_SIGNALED), RNIC_OK);
     acknowledge(4);
     EXPECT_EQ(post(RNIC_WR_WRITE, 4, 8, 0), RNIC_ERR_FULL);
-    expect_send_wc(3, RNIC_WC_SUCCESS); /* frees all four */
+    expect_send_wc(3, RNIC_WC_SUCCESS); /* releases all four requests */
     for (unsigned i = 4; i < 8; i++)
         EXPECT_EQ(post(RNIC_WR_WRITE, i, 8, 0), RNIC_OK);
     acknowledge(8);
@@ -290,8 +290,8 @@ static void r200_send_cq_overrun(void)
     fixture_free(&fixture);
 }
 
-/* An ACK is sent before requests, except that one single-packet WRITE may precede it, because it
- * completes nothing at the peer. */
+/* The device sends an ACK before requests. One WRITE of a single packet may precede the ACK,
+ * because a WRITE completes nothing at the peer. */
 static void acks_are_sent_before_requests(void)
 {
     static const struct {
@@ -372,8 +372,9 @@ static void answer_held(uint64_t id)
     expect_out(ROCE_KIND_WRITE, 0);
 }
 
-/* After one WRITE was sent ahead of an ACK, the ACK is delayed until the delay ends, a later ACK
- * replaces it, or the QP has another packet to send. A NAK is not delayed. */
+/* The device may send one WRITE before an ACK and then delay the ACK. The device sends the ACK when
+ * the delay ends or when the QP has another packet to send. A later ACK replaces the delayed one. A
+ * NAK is not delayed. */
 static void ack_waits_only_while_the_qp_is_idle(void)
 {
     begin_held(TIMEOUT_LONG);
@@ -386,8 +387,8 @@ static void ack_waits_only_while_the_qp_is_idle(void)
     expect_out(ROCE_KIND_ACK, FIXTURE_PSN);
     expect_silence();
 
-    /* A second ACK replaces the delayed ACK, and its delay starts again: the device sends one more
-     * WRITE of its own before any ACK. */
+    /* A second ACK replaces the delayed ACK. Its delay is new, so the device sends one more WRITE
+     * before any ACK. */
     peer_writes(FIXTURE_PSN + 1);
     answer_held(2);
     expect_silence();

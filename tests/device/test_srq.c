@@ -137,8 +137,9 @@ static void empty_srq_causes_an_rnr_nak(void)
     qp_pair_free(&pair);
 }
 
-/* A QP goes to ERR or RESET, or is deleted, in the middle of a message. Its WQE is flushed or
- * silently dropped, which makes room for another. Other WQEs of the SRQ stay (R195, R189, R190). */
+/* A QP enters ERR or RESET, or is deleted, in the middle of a message. The WQE of the message is
+ * flushed (ERR) or silently dropped, so the SRQ has room for another WQE. The other WQEs of the SRQ
+ * remain (R195, R189, R190). */
 static void qp_that_leaves_returns_its_wqe(void)
 {
     for (unsigned how = 0; how < 3; how++) {
@@ -172,8 +173,8 @@ static void qp_that_leaves_returns_its_wqe(void)
     }
 }
 
-/* Growing while a message uses a WQE does not disturb the message; shrinking below the number in
- * use is refused. */
+/* An SRQ can grow while a message uses one of its WQEs. It cannot shrink below the number of its
+ * WQEs. */
 static void resized_in_use(void)
 {
     uint32_t max = 100;

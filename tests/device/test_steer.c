@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Raw packet QPs and the flows that choose their frames. */
+/* Raw packet QPs and their flow rules (ibv_create_flow()), which select the frames that each QP
+ * receives. */
 #include "support/device_fixture.h"
 #include "support/suite.h"
 #include "wire/pkt.h"
@@ -100,8 +101,8 @@ static void add(unsigned i, unsigned qp, const struct rnic_steer_attr *attr)
     EXPECT_EQ(rnic_steer_new(raw[qp], attr, &flow[i]), RNIC_OK);
 }
 
-/* Passes the frame to the flows. Returns a bit for each QP that received it, and checks its bytes.
- */
+/* Passes the frame to the flow rules and checks its bytes at each QP. Returns a bit for each QP
+ * that received the frame. */
 static unsigned receivers(void)
 {
     unsigned qps = 0;

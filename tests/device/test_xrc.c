@@ -64,8 +64,8 @@ static void creation(void)
     qp_pair_free(&pair);
 }
 
-/* The SRQ number selects any SRQ of the domain, whatever QP the message uses. The completion is on
- * the CQ of the SRQ, with the QPN of the target (R180). */
+/* A request can name any SRQ of the domain, whatever QP it arrives at. The completion is in the CQ
+ * of the SRQ and has the QPN of the target (R180). */
 static void srq_by_number(void)
 {
     struct rnic_wc wc;
@@ -85,8 +85,8 @@ static void srq_by_number(void)
     qp_pair_free(&pair);
 }
 
-/* A request is refused, whatever its operation is, if its SRQ number is unknown, or belongs to an
- * SRQ of another XRC domain or to a basic SRQ (R180). */
+/* Every operation is refused if its SRQ number is unknown, or belongs to an SRQ of another XRC
+ * domain or to a basic SRQ (R180). */
 static void wrong_srq_number_is_refused(void)
 {
     static const enum rnic_wr_opcode ops[] = {RNIC_WR_SEND, RNIC_WR_WRITE, RNIC_WR_READ};
@@ -118,8 +118,8 @@ static void wrong_srq_number_is_refused(void)
     }
 }
 
-/* The R_Keys of requests are checked with the PD of the SRQ, not with the PD of the target QP, also
- * for READ responses sent later (R206). */
+/* The R_Keys of requests are checked with the PD of the SRQ, not with the PD of the target QP. This
+ * also applies to READ responses sent later (R206). */
 static void keys_of_the_srq(void)
 {
     struct rnic_mr_attr mr = {.len = 8192, .iova = 0x1000, .access = RNIC_ACCESS_ALL, .key = 5};
@@ -177,8 +177,8 @@ static void message_to_a_deleted_srq_is_refused(void)
     }
 }
 
-/* The CQ of the SRQ overruns: the target that lost a completion and the SRQ are in error. Other QPs
- * that need a WQE of this SRQ get an error. */
+/* The CQ of the SRQ overruns. The target QP whose completion was lost and the SRQ enter the error
+ * state. Other QPs that need a WQE of this SRQ get an error. */
 static void overrun_cq_breaks_the_srq(void)
 {
     struct rnic_srq_init init = {.max_wr = 4, .max_sge = 1, .srqn = 99};

@@ -55,7 +55,7 @@ static void atomic_write_is_executed(void)
 
     responder_init(&host);
     psn = first_psn();
-    /* The response is sent with or without AckReq (R101). */
+    /* The responder sends the response with or without AckReq (R101). */
     EXPECT_EQ(responder_in(&host, atomic_write(psn, RESPONDER_VA + 16, RESPONDER_KEY, 8, data)),
               RNIC_RESP_ADVANCE);
     EXPECT_EQ(memcmp(host.mem + 16, data, 8), 0);
@@ -119,7 +119,7 @@ static void flush_is_executed(void)
               RNIC_RESP_ADVANCE);
     EXPECT_EQ(responder_in(&host, flush(psn + 1, 3, 0, RESPONDER_VA + 1, RESPONDER_KEY, 1)),
               RNIC_RESP_ADVANCE);
-    /* For level MR, which is the whole region, address and length are ignored. */
+    /* A FLUSH of level MR covers the whole region, so its address and length are ignored. */
     EXPECT_EQ(responder_in(&host, flush(psn + 2, 2, 1, 0, RESPONDER_KEY, UINT32_MAX)),
               RNIC_RESP_ADVANCE);
     for (uint32_t i = 0; i < 3; i++)
@@ -172,9 +172,9 @@ static void bad_flush_is_nakked(void)
     }
 }
 
-/* A duplicate is answered again and not executed again (R111-R116), even with address 0, as Linux
- * rxe retransmits it (rxe-6.1 D17). A duplicate is dropped if its PSN belonged to another operation
- * or is too old. */
+/* A duplicate is answered, but not executed again (R111-R116). This also applies to a duplicate
+ * with address 0, as Linux rxe retransmits it (D17 of traces/linux-rxe.md). A duplicate is dropped
+ * if its PSN belonged to another operation or is too old. */
 static void duplicate_is_answered_not_executed(void)
 {
     static const uint8_t one[8] = {1};

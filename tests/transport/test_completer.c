@@ -57,8 +57,8 @@ static void r138_one_ack_completes_three_sends(void)
     requester_free(&fake);
 }
 
-/* Responses to PSNs that were never sent, or are already answered, have no effect (R137, R144;
- * rxe-6.1 D12, D7). */
+/* Responses to PSNs that were never sent or are already answered have no effect (R137, R144; D7 and
+ * D12 of traces/linux-rxe.md). */
 static void r137_ghost_responses_have_no_effect(void)
 {
     requester_init(&fake);
@@ -78,8 +78,8 @@ static void r137_ghost_responses_have_no_effect(void)
     requester_ack(&fake, 0);
     requester_expect_wc(&fake, 0, OK);
     EXPECT_EQ(requester_ack(&fake, 0), RNIC_COMP_DUPLICATE);
-    EXPECT_EQ(requester_aeth(&fake, 0, NAK(0), 0), RNIC_COMP_DUPLICATE); /* second NAK for one
-                                                                          * position (R161) */
+    EXPECT_EQ(requester_aeth(&fake, 0, NAK(0), 0), RNIC_COMP_DUPLICATE); /* the PSN was already
+                                                                          * acknowledged (R161) */
     EXPECT_EQ(requester_aeth(&fake, 0, RNR(1), 0), RNIC_COMP_DUPLICATE);
     EXPECT_EQ(requester_aeth(&fake, 0, NAK(2), 0), RNIC_COMP_DUPLICATE);
     EXPECT_EQ(requester_atomic(&fake, 0, 1), RNIC_COMP_DUPLICATE);
@@ -351,8 +351,8 @@ static void r148_bad_local_buffer(void)
     expect_end(1, RNIC_WC_LOC_PROT_ERR);
 }
 
-/* Retransmissions after sequence NAKs and after timeouts count together; retry_cnt limits their
- * number (R154). */
+/* retry_cnt limits the number of retransmissions after sequence NAKs and timeouts together
+ * (R154). */
 static void r154_retry_cnt_limits_nak_retries(void)
 {
     three_sends();
@@ -387,8 +387,8 @@ static void r155_progress_reloads(void)
     requester_free(&fake);
 }
 
-/* The requester sends nothing until the RNR wait ends, then retransmits from the NAK's PSN. After
- * rnr_retry waits the request fails, also a READ (R156-R159). */
+/* The requester sends nothing until the RNR wait ends. Then it retransmits from the PSN of the NAK.
+ * A request, also a READ, fails after rnr_retry waits (R156-R159). */
 static void r156_rnr_nak_delays_the_requester(void)
 {
     three_sends();
@@ -419,8 +419,8 @@ static void r156_rnr_nak_delays_the_requester(void)
     requester_free(&fake);
 }
 
-/* An RNR NAK starts a wait even if the requester has not retransmitted anything yet since its timer
- * expired. It also starts a new wait during an earlier wait (R156). */
+/* An RNR NAK that arrives after a timeout and before the retransmission also starts a wait. An RNR
+ * NAK that arrives during a wait starts a new wait (R156). */
 static void r156_before_it_goes_again(void)
 {
     three_sends();

@@ -44,9 +44,9 @@ static void ack_for_each_packet_is_accepted(void)
 }
 
 /*
- * The maximum number of unanswered PSNs, half of the PSN space: a SEND, followed by a READ of all
- * but one of those PSNs. The last response also acknowledges all earlier requests. A response one
- * PSN later is a ghost ACK, which must be ignored (R060, R064, R137).
+ * The maximum number of PSNs is unanswered: half of the PSN space. A SEND has the first of these
+ * PSNs, a READ has the others. The response to the last PSN also acknowledges all earlier requests.
+ * A response one PSN later is a ghost ACK, which must be ignored (R060, R064, R137).
  */
 static void half_the_circle_unanswered(void)
 {
@@ -59,22 +59,23 @@ static void half_the_circle_unanswered(void)
     requester_expect(&req, ROCE_OP_RC_SEND_ONLY, 0);
     requester_expect(&req, ROCE_OP_RC_READ_REQUEST, 1);
     requester_expect_gate(&req, RNIC_REQ_WINDOW);
-    EXPECT_EQ(requester_ack(&req, span), RNIC_COMP_GHOST); /* half of the PSN space away, so it
-                                                            * counts as earlier */
+    EXPECT_EQ(requester_ack(&req, span), RNIC_COMP_GHOST); /* half of the PSN space away, so this
+                                                            * PSN counts as earlier */
     EXPECT_EQ(requester_ack(&req, span - 1), RNIC_COMP_IMPLIED_NAK); /* the farthest valid PSN */
     requester_expect_wc(&req, 1, OK);
     requester_expect_no_wc(&req);
-    /* The READ is retransmitted, and nothing before it. */
+    /* The requester retransmits the READ, but not the SEND before it. */
     requester_expect(&req, ROCE_OP_RC_READ_REQUEST, 1);
     requester_expect(&req, ROCE_OP_RC_SEND_ONLY,
-                     span); /* room for one more packet, because the SEND is complete */
+                     span); /* allowed now, because the SEND with PSN 0 is complete */
     EXPECT_EQ(req.counters.implied_nak_seq_err, 1);
     EXPECT_EQ(req.failed_cnt, 0);
     requester_free(&req);
 }
 
-/* A responder never grants a credit: each SEND requests an ACK with its first packet and continues
- * after that ACK, and all SENDs complete. A WRITE between the SENDs does not wait (R134, R135). */
+/* The responder never grants a credit. Each SEND requests an ACK with its first packet and
+ * continues after that ACK, so all SENDs complete. A WRITE between the SENDs does not wait (R134,
+ * R135). */
 static void sends_complete_without_any_credit(void)
 {
     uint32_t answered = 0;
@@ -102,8 +103,8 @@ static void sends_complete_without_any_credit(void)
     requester_free(&req);
 }
 
-/* Ten copies of one NAK cause one go-back. After progress the next NAK causes another (R152, R161).
- */
+/* Ten copies of one NAK cause one retransmission. After progress, the next NAK causes another one
+ * (R152, R161). */
 static void repeated_nak_goes_back_once(void)
 {
     requester_init(&req);
@@ -164,7 +165,8 @@ static void read_responses_shuffled(void)
 
     for (uint64_t seed = 1; seed <= 300; seed++) {
         struct rng rng = rng_of(seed);
-        uint32_t asked[READS * PACKETS]; /* start position of each requested response */
+        uint32_t asked[READS * PACKETS]; /* first PSN of each READ request that was sent,
+                                          * relative to the start of the connection */
         unsigned cnt = 0;
         struct rnic_requester_attr attr = requester_attr();
 
@@ -187,7 +189,7 @@ static void read_responses_shuffled(void)
                 if (known == cnt)
                     asked[cnt++] = pos;
             }
-            /* Choose any response packet that the responder can have sent. */
+            /* Choose any response packet that the responder may send now. */
             start = asked[rng_below(&rng, cnt)];
             end = (start / PACKETS + 1) * PACKETS;
             at = start + rng_below(&rng, end - start);
@@ -241,8 +243,9 @@ static void restart_at(uint32_t psn)
     responder_restart(&resp, &attr);
 }
 
-/* Without AckReq there is no ACK; a later ACK covers all requests. Of duplicates without AckReq
- * only the newest is acknowledged (R099, R109, R110). */
+/* The responder sends no ACK for a request without AckReq. A duplicate without AckReq is
+ * acknowledged only if it is the newest request; this ACK covers all requests (R099, R109,
+ * R110). */
 static void no_ack_without_ackreq(void)
 {
     restart_at(RESPONDER_PSN);
@@ -262,8 +265,8 @@ static void no_ack_without_ackreq(void)
     responder_free(&resp);
 }
 
-/* At the start of a connection, a PSN after the expected PSN is a gap, and a PSN before the first
- * PSN of the connection is dropped, also across the PSN wrap (R061, R062, R252). */
+/* At the start of a connection, a PSN after the expected PSN is a gap. A PSN before the first PSN
+ * of the connection is dropped. Both also apply across the PSN wrap (R061, R062, R252). */
 static void r061_every_psn_is_sorted_right(void)
 {
     static const uint32_t starts[] = {0, 0x7FFFFF, 0x800000, 0xFFFFFF};
@@ -291,8 +294,8 @@ static void r061_every_psn_is_sorted_right(void)
     }
 }
 
-/* An RNR NAK waits in the queue. Meanwhile the SEND is retransmitted and finds a receive WQE: it is
- * executed and acknowledged (R070, R093). */
+/* An RNR NAK waits in the response queue. Meanwhile the SEND arrives again and finds a receive WQE.
+ * The responder executes and acknowledges the SEND, and does not send the RNR NAK (R070, R093). */
 static void ready_before_the_rnr_left(void)
 {
     struct roce_pkt send;

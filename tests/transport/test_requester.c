@@ -10,8 +10,8 @@
 static struct requester_fixture fake;
 
 /* A message is one Only packet, or First, any number of Middle, and Last. The opcode of Only or
- * Last shows whether the packet has immediate data or an R_Key to invalidate. PSNs are consecutive
- * across the wrap (R127, R057). */
+ * Last shows whether the packet has immediate data or an R_Key to invalidate. PSNs are consecutive,
+ * also across the wrap (R127, R057). */
 static void r127_opcodes_follow_the_position(void)
 {
     static const struct {
@@ -108,8 +108,8 @@ static void r058_psn_after_read(void)
     requester_free(&fake);
 }
 
-/* AckReq is set in each Last and Only, and often enough within a long message; a retransmission has
- * it in the same packets (R133). */
+/* AckReq is set in each Last and Only packet, and in enough packets of a long message. A
+ * retransmission sets AckReq in the same packets (R133). */
 static void r133_ackreq_is_set_in_last_and_in_time(void)
 {
     unsigned since = 0;
@@ -118,12 +118,13 @@ static void r133_ackreq_is_set_in_last_and_in_time(void)
     requester_init(&fake);
     requester_post(&fake, 1, RNIC_WR_SEND, 0, 1);
     EXPECT_EQ(requester_out(&fake).bth.ackreq, 1);
-    requester_post(&fake, 2, RNIC_WR_WRITE, 0, 16384); /* this WRITE has positions 1 to 64 */
+    requester_post(&fake, 2, RNIC_WR_WRITE, 0, 16384); /* this WRITE has 64 packets */
     for (unsigned i = 0; i < 64; i++) {
         struct roce_pkt pkt = requester_out(&fake);
 
         asked += pkt.bth.ackreq;
-        EXPECT_EQ(pkt.bth.ackreq, i == 62 || i == 63); /* the 64th position and the Last packet */
+        EXPECT_EQ(pkt.bth.ackreq, i == 62 || i == 63); /* the 64th packet of the connection, and
+                                                        * the Last packet */
     }
     EXPECT_EQ(asked, 2);
     requester_ack(&fake, 64);
@@ -155,7 +156,7 @@ static void r060_window_limits_outstanding_psns(void)
     requester_expect_gate(&fake, RNIC_REQ_WINDOW);
     requester_ack(&fake, 0);
     EXPECT_EQ(requester_out_all(&fake), 1);
-    /* The PSNs of a READ do not count in the window of packets. */
+    /* The PSNs of a READ do not count towards the window. */
     requester_ack(&fake, RNIC_WINDOW);
     requester_post(&fake, 0, RNIC_WR_READ, 0, 2);
     requester_post(&fake, 0, RNIC_WR_READ, 0, 16384);
@@ -261,8 +262,8 @@ static void r132_local_invalidate_waits_in_order(void)
 }
 
 /* Messages have send sequence numbers (SSN) 1, 2 and so on. An ACK makes the limit sequence number
- * (LSN) the sum of its MSN and credits. Of the message after the LSN, one packet is sent as a
- * probe. WRITE and READ need no credit (R134, R135). */
+ * (LSN) the sum of its MSN and credits. The requester sends messages up to the LSN, and one packet
+ * of the next message as a probe. WRITE and READ need no credit (R134, R135). */
 static void r134_requests_wait_for_credits(void)
 {
     requester_init(&fake);
@@ -292,7 +293,7 @@ static void r134_requests_wait_for_credits(void)
     requester_post(&fake, 8, RNIC_WR_WRITE_IMM, 0, 8); /* this request has SSN 8, and the LSN is
                                                         * 4 */
     requester_expect_gate(&fake, RNIC_REQ_CREDIT);
-    /* This ACK ends the limit. */
+    /* An ACK without credits ends the limit. */
     requester_aeth(&fake, 14, ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE, 5);
     EXPECT_EQ(requester_out_all(&fake), 1);
     requester_free(&fake);
@@ -307,7 +308,7 @@ static void r135_credits_never_decrease(void)
     for (unsigned i = 0; i < 8; i++)
         requester_post(&fake, i, RNIC_WR_SEND, 0, 1);
     requester_expect(&fake, ROCE_OP_RC_SEND_ONLY, 0);
-    /* the LSN is 2: three more messages, and a probe, can be sent */
+    /* the LSN becomes 2, so the requester can send three more messages and a probe */
     requester_aeth(&fake, 0, ROCE_SYNDROME_ACK | 3, 0xFFFFFF);
     EXPECT_EQ(requester_out_all(&fake), 4);
     requester_aeth(&fake, 1, ROCE_SYNDROME_ACK | 0, 0);
@@ -482,8 +483,8 @@ static void r198_selective_signalling(void)
     requester_free(&fake);
 }
 
-/* While draining, a message already begun is finished, retransmissions included; no new one begins
- * (R191). */
+/* While the queue drains, the requester finishes the message that it has begun, retransmissions
+ * included. It begins no new message (R191). */
 static void r191_drain_finishes_begun_messages(void)
 {
     requester_init(&fake);

@@ -36,8 +36,8 @@ static enum rnic_resp_step read_req(uint32_t psn, uint64_t off, uint32_t key, ui
     return responder_in(&fake, pktgen_read(&fake.gen, psn, RESPONDER_VA + off, key, len));
 }
 
-/* Expects that a request ended the connection: a NAK with this code and PSN, and no response after
- * it. */
+/* Expects that a request failed the connection: the responder sends a NAK with this code and PSN,
+ * and then no more responses. */
 static void expect_fatal(uint32_t psn, uint8_t code, uint32_t msn)
 {
     EXPECT_EQ(fake.failed_cnt, 1);
@@ -54,8 +54,8 @@ static void expect_event(enum rnic_event_type type)
     EXPECT_EQ(fake.event[0], type);
 }
 
-/* Expects an error completion of the receive WQE in use. It is the only completion before the
- * flush, without an event. */
+/* Expects that the receive WQE in use completed with this error before the other WQEs were flushed,
+ * and that no event was raised. */
 static void expect_wqe_error(uint64_t wr_id, enum rnic_wc_status status)
 {
     EXPECT_EQ(fake.event_cnt, 0);
@@ -66,8 +66,8 @@ static void expect_wqe_error(uint64_t wr_id, enum rnic_wc_status status)
         EXPECT_EQ(fake.wc[i].status, RNIC_WC_WR_FLUSH_ERR);
 }
 
-/* One NAK for a gap, with the expected PSN. After that PSN arrives, the next gap causes a new NAK
- * (R067, R068, R069). */
+/* A gap causes one NAK, which has the expected PSN. After that PSN arrives, the next gap causes a
+ * new NAK (R067, R068, R069). */
 static void r067_one_nak_per_gap(void)
 {
     responder_init(&fake);
@@ -89,7 +89,7 @@ static void r067_one_nak_per_gap(void)
     responder_free(&fake);
 }
 
-/* A queued NAK is updated when the missing request arrives: it then has the new expected PSN, and
+/* The missing request arrives while the NAK is queued. The NAK then has the new expected PSN, and
  * remains the only NAK (R067, R068). Packets after the gap were dropped, so the requester must
  * retransmit them. */
 static void r067_queued_nak_is_updated(void)
@@ -120,15 +120,15 @@ static void r067_gap_filled_in_time(void)
     responder_expect_read(&fake, ROCE_OP_RC_READ_RESP_FIRST, PSN + 1, 0, RESPONDER_MTU);
     responder_expect_read(&fake, ROCE_OP_RC_READ_RESP_LAST, PSN + 2, RESPONDER_MTU, RESPONDER_MTU);
     responder_expect_nothing(&fake);
-    /* The gap that was filled has no effect on the next gap. */
+    /* The first gap has no effect on the next gap. */
     EXPECT_EQ(write_first(ROCE_OP_RC_WRITE_ONLY, PSN + 4, 0, 4, 4), RNIC_RESP_NAK_PSN_SEQ);
     responder_expect_aeth(&fake, PSN + 3, NAK(ROCE_NAK_PSN_SEQ), 2);
     EXPECT_EQ(fake.counters.packet_seq_nak, 1);
     responder_free(&fake);
 }
 
-/* The farthest PSN ahead is a gap; the next PSN counts as earlier and is not part of this
- * connection (R061). */
+/* A packet with the farthest PSN ahead shows a gap. The next PSN counts as earlier than the
+ * first PSN of the connection, so the packet is dropped (R061). */
 static void r061_psn_beyond_half_the_space_is_not_ahead(void)
 {
     responder_init(&fake);
@@ -341,7 +341,7 @@ static void r031_unknown_or_wrong_opcodes(void)
     }
 }
 
-/* READs and atomics beyond the limit, while earlier responses are unsent, are refused (R076). */
+/* While max_dest_rd_atomic responses are unsent, another READ or atomic is refused (R076). */
 static void r076_read_above_the_limit_is_nakked(void)
 {
     struct rnic_responder_attr attr = responder_attr();

@@ -68,8 +68,8 @@ static uint64_t value(void)
     return v;
 }
 
-/* With AckReq, a duplicate SEND or WRITE is acknowledged with the newest PSN. Without AckReq, an
- * older duplicate is not acknowledged (R109, R110, R104). */
+/* A duplicate SEND or WRITE with AckReq is acknowledged. The ACK has the PSN of the newest request.
+ * An older duplicate without AckReq is not acknowledged (R109, R110, R104). */
 static void r109_duplicate_gets_the_newest_ack(void)
 {
     responder_init(&fake);
@@ -92,8 +92,8 @@ static void r109_duplicate_gets_the_newest_ack(void)
     responder_free(&fake);
 }
 
-/* A duplicate of the newest packet is acknowledged without AckReq (R109). Otherwise its sender
- * could go back forever if a full queue drops each packet with AckReq. */
+/* A duplicate of the newest packet is acknowledged even without AckReq (R109). Otherwise the
+ * requester could retransmit forever if a full queue drops each packet with AckReq. */
 static void r109_newest_duplicate_is_acked_without_ackreq(void)
 {
     responder_init(&fake);
@@ -108,7 +108,7 @@ static void r109_newest_duplicate_is_acked_without_ackreq(void)
 }
 
 /* If all requests so far were READs, the ACK of a duplicate has the last PSN of the newest READ
- * (R109). Linux rxe sends PSN 0xFFFFFF (rxe-6.1 D7). */
+ * (R109). Linux rxe sends PSN 0xFFFFFF (D7 of traces/linux-rxe.md). */
 static void r109_after_read(void)
 {
     responder_init(&fake);
@@ -135,8 +135,8 @@ static void r252_before_the_connection(void)
     responder_free(&fake);
 }
 
-/* An error in a duplicate causes no NAK: a SEND or WRITE with an invalid length or key is
- * acknowledged like a valid one, and a READ or atomic with the PSN of another request is dropped
+/* An error in a duplicate causes no NAK. A SEND or WRITE with an invalid length or key is
+ * acknowledged like a valid one. A READ or atomic with the PSN of another request is dropped
  * (R117). */
 static void r117_faulty_duplicate_is_dropped(void)
 {
@@ -178,8 +178,8 @@ static void r118_duplicate_does_not_disturb_a_message(void)
     responder_free(&fake);
 }
 
-/* A duplicate READ is answered completely, or from each of its packets on (R111, R112; rxe-6.1 D4,
- * D5). */
+/* A duplicate READ can request all packets of the response, or those from any packet on. The
+ * responder sends exactly the requested packets (R111, R112; D4 and D5 of traces/linux-rxe.md). */
 static void r112_duplicate_read_restarts_anywhere(void)
 {
     responder_init(&fake);
@@ -246,16 +246,17 @@ static void r111_duplicate_empty_read_is_answered(void)
 }
 
 /* A duplicate READ arrives while the first response is being sent. The response restarts at the
- * requested packet, and no packet that the peer lacks is skipped. */
+ * requested packet. It skips no packet that the peer lacks. */
 static void duplicate_read_restarts_running_response(void)
 {
     responder_init(&fake);
     EXPECT_EQ(read_req(PSN, 0, 5 * RESPONDER_MTU), RNIC_RESP_ADVANCE);
     responder_expect_read(&fake, FIRST, PSN, 0, RESPONDER_MTU);
     responder_expect_read(&fake, MIDDLE, PSN + 1, RESPONDER_MTU, RESPONDER_MTU);
-    /* This READ begins after the packets already sent, so the current response will include it. */
+    /* The current response has not yet reached the first packet of this READ, so it will answer
+     * this READ. */
     EXPECT_EQ(read_req(PSN + 3, 3 * RESPONDER_MTU, 2 * RESPONDER_MTU), RNIC_RESP_DROP);
-    /* This READ asks for fewer packets than the current response still has to send, so the current
+    /* This READ requests fewer packets than the current response still has to send, so the current
      * response continues. */
     EXPECT_EQ(read_req(PSN + 1, RESPONDER_MTU, RESPONDER_MTU), RNIC_RESP_DROP);
     responder_expect_read(&fake, MIDDLE, PSN + 2, 2 * RESPONDER_MTU, RESPONDER_MTU);
@@ -272,8 +273,8 @@ static void duplicate_read_restarts_running_response(void)
     responder_free(&fake);
 }
 
-/* The key is deregistered after the READ was answered: its repetition sends neither data nor a NAK
- * (R113, R208). */
+/* The R_Key is deregistered after the READ was answered. The responder answers a duplicate READ
+ * neither with data nor with a NAK (R113, R208). */
 static void r113_replay_without_key(void)
 {
     responder_init(&fake);
@@ -292,8 +293,8 @@ static void r113_replay_without_key(void)
     responder_free(&fake);
 }
 
-/* The key is deregistered during the first response: a NAK replaces the next packet, and later
- * requests get no response. A receive WQE in use is not affected (R208). */
+/* The R_Key is deregistered while the READ is being answered. A NAK replaces the next packet, and
+ * later requests get no response. The receive WQE in use is flushed as usual (R208). */
 static void r208_answer_without_key(void)
 {
     responder_init(&fake);
@@ -312,8 +313,9 @@ static void r208_answer_without_key(void)
     responder_free(&fake);
 }
 
-/* While a READ response waits, a later request ends the connection and causes a NAK. If the key of
- * the READ is then deregistered, a NAK of the READ is sent instead, and only this one (R208). */
+/* While a READ response waits, a later request fails the connection and causes a NAK. Then the
+ * R_Key of the READ is deregistered. The responder sends a NAK of the READ instead of the other NAK
+ * (R208). */
 static void r208_after_failure(void)
 {
     responder_init(&fake);
@@ -327,7 +329,7 @@ static void r208_after_failure(void)
     responder_free(&fake);
 }
 
-/* The key is deregistered in the middle of a WRITE: the next packet gets a NAK (R208). */
+/* The R_Key is deregistered in the middle of a WRITE. The next packet gets a NAK (R208). */
 static void r208_write_without_key(void)
 {
     struct roce_pkt pkt;
@@ -368,7 +370,8 @@ static void r114_duplicate_atomic_gets_the_stored_value(void)
     responder_free(&fake);
 }
 
-/* A duplicate must have the PSN and operation of the stored atomic (R115; rxe-6.1 D6). */
+/* A duplicate must have the PSN and operation of the stored atomic (R115; D6 of
+ * traces/linux-rxe.md). */
 static void r115_not_that_atomic(void)
 {
     responder_init(&fake);
@@ -383,7 +386,7 @@ static void r115_not_that_atomic(void)
     responder_free(&fake);
 }
 
-/* The responder must store the results of the latest max_dest_rd_atomic READs and atomics, and
+/* The responder must store the results of the newest max_dest_rd_atomic READs and atomics, and
  * forget older ones (R116, R119). */
 static void r116_oldest_resource_is_forgotten(void)
 {
@@ -406,8 +409,8 @@ static void r116_oldest_resource_is_forgotten(void)
     responder_free(&fake);
 }
 
-/* A new READ may use the resource of an old one whose response is queued a second time. The request
- * is accepted and the repeated response dropped (R119). */
+/* All responder resources are in use, one of them for the repeated response to a duplicate READ. A
+ * new READ is accepted and replaces this response (R119). */
 static void new_read_replaces_queued_replay(void)
 {
     struct rnic_responder_attr attr = responder_attr();

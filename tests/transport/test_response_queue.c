@@ -67,7 +67,7 @@ static void sequence_nak_leaves_the_ack_before_it(void)
     expect(0, 7, RNIC_RESPONSE_AETH, 0x1F);
 }
 
-/* An obsolete NAK becomes an ACK of the requests before it, if there are any. */
+/* When a queued NAK is obsolete, it becomes an ACK of the requests before it, if there are any. */
 static void obsolete_nak_becomes_ack(void)
 {
     memset(&queue, 0, sizeof(queue));
@@ -88,9 +88,9 @@ static void responses_keep_request_order(void)
     rnic_response_queue_put_aeth(&queue, 30, 0x1F, 0);
     rnic_response_queue_put_resource(&queue, 3, 31, 0);
     rnic_response_queue_put_resource(&queue, 1, 10,
-                                     0); /* repeated response to an older READ: sent first */
+                                     0); /* repeated response to an older READ: goes to the front */
     expect(0, 10, 1, 0);
-    rnic_response_queue_put_resource(&queue, 0, 30, 0); /* resource with the PSN of the ACK: sent
+    rnic_response_queue_put_resource(&queue, 0, 30, 0); /* response with the PSN of the ACK: goes
                                                          * before the ACK */
     expect(2, 30, 0, 0);
     expect(3, 30, RNIC_RESPONSE_AETH, 0x1F);

@@ -38,7 +38,7 @@ static void r076_limit(void)
         first->response_queued = false;
         first->response_sent = true;
         CU_ASSERT(rnic_respres_next(&ring) == first);
-        first->response_queued = true; /* the queued response is a repetition */
+        first->response_queued = true; /* only a repeated response is queued */
         CU_ASSERT(rnic_respres_next(&ring) == first);
     }
 }

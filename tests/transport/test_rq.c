@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Receive queue tests: posting, taking, returning, clearing. test_responder_message.c tests the
- * data written to WQEs. */
+/* Receive queue tests: posting, taking, returning and clearing WQEs. test_responder_message.c tests
+ * the data written to WQEs. */
 #include "support/suite.h"
 #include "transport/rq.h"
 

@@ -107,8 +107,10 @@ static void full_queue_refuses_and_ring_wraps(void)
         EXPECT_EQ(rnic_sq_post(&sq, &wr, 256), RNIC_SQ_FULL);
         EXPECT_EQ(rnic_sq_wqe(&sq, sq.head)->wr_id, i - 2);
         rnic_sq_pop(&sq);
-        EXPECT_EQ(rnic_sq_post(&sq, &wr, 256), RNIC_SQ_FULL); /* complete, but not retrieved */
-        rnic_sq_retrieved(&sq, sq.head);                      /* not complete: ignored */
+        EXPECT_EQ(rnic_sq_post(&sq, &wr, 256), RNIC_SQ_FULL); /* the completion was not polled
+                                                               * yet */
+        rnic_sq_retrieved(&sq, sq.head);                      /* ignored: this WQE is not
+                                                               * complete */
         EXPECT_EQ(rnic_sq_post(&sq, &wr, 256), RNIC_SQ_FULL);
         rnic_sq_retrieved(&sq, (sq.head - 1) | RNIC_WQE_NUMBER);
     }

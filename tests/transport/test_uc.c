@@ -125,8 +125,8 @@ static void loss_costs_one_message(void)
     }
 }
 
-/* The WQE that an incomplete SEND leaves is not completed by a WRITE without immediate, but by one
- * with immediate (R163). */
+/* An incomplete SEND leaves a receive WQE. A WRITE without immediate does not complete this WQE,
+ * but a WRITE with immediate does (R163). */
 static void broken_send_leaves_wqe_for_next(void)
 {
     init();
@@ -166,8 +166,8 @@ static void kept_wqe_is_flushed_first(void)
     }
 }
 
-/* First and Only begin a message after a gap, before the expected PSN, and in the middle of another
- * message, which is then dropped (R164). */
+/* First and Only begin a message even after a gap, before the expected PSN, or in the middle of
+ * another message, which is then dropped (R164). */
 static void first_packet_begins_message_anywhere(void)
 {
     static const uint32_t jumps[] = {0, 5, 0x7FFFFF, 0x800000, 0xFFFFFF};
@@ -188,8 +188,8 @@ static void first_packet_begins_message_anywhere(void)
     }
 }
 
-/* Middle and Last without a message, or of another operation, are dropped, and so is the open
- * message. */
+/* A Middle or Last packet is dropped if no message is open or if the open message has another
+ * operation. The open message is then dropped, too. */
 static void wrong_middle_or_last_is_dropped(void)
 {
     init();
@@ -215,7 +215,8 @@ static void send_without_wqe_is_dropped(void)
     EXPECT_EQ(in(ROCE_OP_UC_SEND_LAST, 1, 256, 10), RNIC_UC_DROP);
     EXPECT_EQ(in(ROCE_OP_UC_SEND_ONLY, 2, 0, 10), RNIC_UC_COMPLETE);
     expect_wc(0, 1, 10);
-    /* The packet with immediate needs the WQE; the data was already written (R166). */
+    /* The packet with immediate has no WQE and is dropped; the data of the earlier packets
+     * is already written (R166). */
     EXPECT_EQ(in(ROCE_OP_UC_WRITE_FIRST, 3, 0, 256), RNIC_UC_ADVANCE);
     EXPECT_EQ(in(ROCE_OP_UC_WRITE_MIDDLE, 4, 256, 256), RNIC_UC_ADVANCE);
     EXPECT_EQ(in(ROCE_OP_UC_WRITE_LAST_IMM, 5, 512, 88), RNIC_UC_DROP);

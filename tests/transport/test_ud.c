@@ -60,8 +60,8 @@ static void post_ok(uint64_t wr_id, enum rnic_wr_opcode opcode, unsigned flags, 
     EXPECT_EQ(post(wr_id, opcode, flags, len, REQUESTER_KEY, &to), RNIC_SQ_POSTED);
 }
 
-/* Datagrams of every length, one packet each, with consecutive PSNs across the wrap. Each completes
- * when sent (R168). */
+/* UD sends datagrams of every length in one packet each, with consecutive PSNs across the wrap.
+ * Each request completes when its packet is sent (R168). */
 static void r168_one_packet_each(void)
 {
     struct roce_pkt pkt;

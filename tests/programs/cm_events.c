@@ -22,8 +22,8 @@
 
 /* ---- the cases of this program --------------------------------------------------------------- */
 
-/* A connection is set up by an active side whose QP librdmacm does not know. It must get the event
- * CONNECT_RESPONSE and then call rdma_establish() itself. Then both sides disconnect. */
+/* The active side connects without rdma_create_qp(). So it must get the event CONNECT_RESPONSE and
+ * then call rdma_establish(). Then both sides disconnect. */
 static void connect_and_disconnect(void)
 {
     struct rdma_cm_event *event;
@@ -79,9 +79,9 @@ static void limited_retries_get_long_rnr_timer(void)
     }
 }
 
-/* The program resolves addresses that no host has. Meanwhile a connection to another host must be
- * made and ended: silent hosts must not delay others. On a loopback device all addresses are local,
- * so nothing is silent there. */
+/* The program resolves addresses that no host has. Meanwhile it sets up and ends another
+ * connection, which must not be delayed. On a loopback device all addresses are local, so there is
+ * no silent host. */
 static void silent_hosts_delay_nobody(void)
 {
     struct rdma_event_channel *silent;
@@ -248,8 +248,8 @@ static void rejection_is_reported(void)
     end();
 }
 
-/* A client connects to a port on which no id listens. (In the second turn an id is bound to the
- * port.) The REQ must be rejected with reason 8, invalid service ID. */
+/* A client connects to a port on which no id listens. The REQ must be rejected with reason 8,
+ * invalid service ID, even if an id is bound to the port. */
 static void connect_without_listener_is_rejected(void)
 {
     for (int bound = 0; bound < 2; bound++) {
@@ -275,8 +275,9 @@ static void closed_listener_rejects(void)
     end();
 }
 
-/* Resolves a UD service (SIDR) three times. It is accepted, rejected, or does not exist. In the
- * last two cases the event must be UNREACHABLE with the status of the SIDR_REP. */
+/* Resolves a UD service (SIDR) three times. The server accepts the first request and rejects the
+ * second; for the third, the service does not exist. For the second and third, the event must be
+ * UNREACHABLE with the status of the SIDR_REP. */
 static void ud_service_is_resolved(void)
 {
     struct rdma_cm_event *event;
@@ -316,8 +317,8 @@ static void multicast_join_and_leave(void)
     end();
 }
 
-/* Resolves an address to which the machine has no route: the call must fail with ENETUNREACH. If
- * the machine has a default route, the event must be ADDR_ERROR. */
+/* Resolves an address that no host has. Without a route to it, the call must fail with ENETUNREACH.
+ * With a default route, the event must be ADDR_ERROR. */
 static void unroutable_address_is_reported(void)
 {
     struct sockaddr_in to = at("203.0.113.1", port);
@@ -472,7 +473,8 @@ static void failed_accept_rejects(void)
 /* An id whose address is being resolved must refuse to be resolved again or bound. */
 static void id_that_resolves_is_busy(void)
 {
-    for (int i = 0; i < 20; i++) { /* the case is about the time before the event */
+    for (int i = 0; i < 20; i++) { /* several times, because the address may be resolved before
+                                    * the next calls */
         struct sockaddr_in to = at(address, port), here = at(address, 0);
         begin(RDMA_PS_TCP, false, false);
         MUST(rdma_resolve_addr(asks, NULL, (struct sockaddr *)&to, 2000) == 0);
@@ -492,9 +494,9 @@ static struct sockaddr_in6 link_local(unsigned last, const char *iface)
     return to;
 }
 
-/* Binds and resolves link-local addresses with a scope, on a machine whose first link is another
- * one (core/cma.c, cma_check_linklocal). Adds a veth pair: `iface` with the address fe80::77, and
- * its other end with fe80::55. */
+/* Binds and resolves link-local addresses with a scope. `iface` is not the first link of the
+ * machine (core/cma.c, cma_check_linklocal). Adds a veth pair: `iface` with the address fe80::77,
+ * and its other end with fe80::55. */
 static void scope(const char *iface)
 {
     char command[300], name[64];

@@ -17,9 +17,9 @@
 #include "cancels.h"
 #include "cm_case.h"
 
-/* rdma_get_cm_event() on a non-blocking channel without events must fail with EAGAIN. A thread that
- * reads from a channel that was just destroyed must not get an error at once, because programs
- * whose thread does so would exit with an error. */
+/* rdma_get_cm_event() on a non-blocking channel without events must fail with EAGAIN. If a thread
+ * reads from a channel that was just destroyed, the call must not fail at once, because some
+ * programs would then end with an error. */
 static void *ask_late(void *fd)
 {
     struct rdma_cm_event *event;
@@ -145,8 +145,8 @@ static void cancelled_thread_holds_no_lock(void)
     end();
 }
 
-/* A request waits that the program never accepts. The process must be able to end, and the channel
- * to be destroyed. */
+/* A connection request waits, and the program never accepts it. The process must be able to end,
+ * and the channel to be destroyed. */
 static void untaken_request_does_not_block_the_end(void)
 {
     for (unsigned how = 0; how < 2; how++) {
@@ -309,7 +309,7 @@ static void end_in_handler(bool polls)
         MUST(pid > 0);
         for (int waited = 0; waitpid(pid, &status, WNOHANG) != pid; waited += 10) {
             if (waited > WAIT_MS)
-                kill(pid, SIGKILL); /* the process did not end by itself: the case fails */
+                kill(pid, SIGKILL); /* the process did not end, so the case fails */
             usleep(10000);
         }
         MUST(WIFEXITED(status) && WEXITSTATUS(status) == 0);

@@ -34,7 +34,8 @@
 /* Limit of memory growth, KiB; a leak of one page per connection would exceed it. */
 #define LEAK_KB 512
 #define NAP_US  300000 /* pause before a measurement, us, in which earlier work ends */
-/* Limit of measurements: on a slow machine, earlier work may take several pauses. */
+/* Limit of the number of measurements: on a slow machine, the earlier work may take several
+ * pauses. */
 #define TRIES 20
 /* Limit of wakeups per second of an idle process; a timer of 1 ms causes a thousand. */
 #define A_RUN 20
@@ -57,7 +58,8 @@ struct has {
     long rss_kb, runs;
 };
 
-/* Returns the number in the line `name` of a status file of /proc (of a process or a thread). */
+/* Returns the number in the line `name` of the file `path`, a status file of a process or thread in
+ * /proc. */
 static long told(const char *path, const char *name)
 {
     FILE *file = fopen(path, "r");
@@ -117,8 +119,8 @@ static void rest(const char *what)
         MUST(i < TRIES);
 }
 
-/* Returns whether the process has the same number of descriptors and threads as in `warm`, and not
- * more memory. With AddressSanitizer memory is not compared, because the sanitizer keeps freed
+/* Returns whether the process has the same number of descriptors and threads as `warm`, and not
+ * more memory. With AddressSanitizer, memory is not compared, because the sanitizer keeps freed
  * memory. */
 static bool as_before(const struct has *has, const struct has *warm)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * CM swap: two programs connect with rdma_cm and send each other address, length and R_Key of their
- * memory. The client writes its buffer to the peer's memory (RDMA WRITE), reads it back (RDMA READ)
- * and compares.
+ * CM swap: two programs connect with rdma_cm. Each sends the other the address, length and R_Key of
+ * its memory. The client writes its buffer to the peer's memory (RDMA WRITE), reads it back (RDMA
+ * READ) and compares.
  *
  *   cm_swap server PORT            cm_swap client ADDRESS PORT [BYTES]
  */
@@ -28,8 +28,7 @@ struct side {
     struct rdma_event_channel *channel;
     struct rdma_cm_id *id;
     struct ibv_pd *pd;
-    /* Separate CQs, because the receive of the peer's message may complete before the SEND of this
-     * side. */
+    /* Separate CQs, because the peer's message may arrive before this side's SEND completes. */
     struct ibv_cq *send_cq, *recv_cq;
     struct ibv_mr *own_mr, *peer_mr, *buf_mr, *back_mr;
     struct where own, peer;

@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 static struct rdma_event_channel *channel;
-/* Id that the commands use: the id of the latest request if there was one, otherwise the id that
- * this program created. */
+/* Id that the commands use: the id of the latest connection request if there was one, otherwise the
+ * id that this program created. */
 static struct rdma_cm_id *id;
 static struct sockaddr_in to;
 

@@ -116,8 +116,8 @@ void endpoint_connect(struct endpoint *ep, const struct endpoint_address *peer, 
                     .grh = {.dgid = peer->gid, .sgid_index = (uint8_t)ep->gid_idx, .hop_limit = 1}},
         .sq_psn = psn,
         .max_rd_atomic = 4,
-        .timeout = 14, /* timeout of 67 ms, which is long, because the peer's process may have to
-                        * wait for a CPU */
+        .timeout = 14, /* long timeout (67 ms), because the peer's process may have to wait for a
+                        * CPU */
         .retry_cnt = 7,
         .rnr_retry = 1,
     };

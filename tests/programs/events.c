@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Events: tests descriptors that can be polled, and asynchronous events and their acknowledgement.
- * Also tests fork(), closing a device whose objects still exist, and programs that end at any time.
+ * Events: tests completion channels and asynchronous events, with polling and acknowledgement. Also
+ * tests fork(), closing a device whose objects still exist, and programs that end at any time.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -414,8 +414,7 @@ static void keys_of_another_process_open_nothing(void)
         uintptr_t theirs = (uintptr_t)both.buf_b;
         MUST(both_write(&own, theirs, both.mr_b->rkey, 64) == IBV_WC_REM_ACCESS_ERR);
         for (unsigned i = 0; i < 64; i++)
-            /* After fork(), this process has its own copy of the memory: it must not change
-             * either. */
+            /* The copy of the memory in this process must not change, either. */
             MUST(both.buf_b[i] == 0);
         both_close(&own);
         ibv_close_device(mine);
@@ -441,7 +440,7 @@ static void close_with_objects(void)
         MUST(ch && cq && ibv_req_notify_cq(cq, 0) == 0);
         union ibv_gid far = left.b.gid;
         post_recv(left.b.qp, left.mr_b, 1, 64);
-        /* Still in flight when the context is closed. */
+        /* The message is still in flight when the context is closed. */
         post_send(left.a.qp, left.mr_a, 1, 64, IBV_SEND_SIGNALED);
         (void)far;
         MUST(ibv_close_device(mine) == 0);

@@ -92,8 +92,8 @@ static void window_type_2(void)
     both_close(&both);
 }
 
-/* Neither the peer nor a work request can invalidate the region of ibv_reg_mr(): hardware and Linux
- * refuse it, so a program that tries must not work here (R204). */
+/* Neither the peer nor a work request can invalidate the region of ibv_reg_mr(). Hardware and Linux
+ * refuse such an invalidation, so the device must refuse it, too (R204). */
 static void plain_region_stays(void)
 {
     struct both both;
@@ -119,7 +119,7 @@ static void plain_region_stays(void)
 }
 
 /* The device reports whether its windows of type 2 are 2A or 2B; the environment variable
- * RNIC_WINDOWS selects it. A QP with a bound window can be destroyed with type 2B only. */
+ * RNIC_WINDOWS selects the type. A QP with a bound 2A window cannot be destroyed. */
 static void window_kind(void)
 {
     struct both both;
@@ -172,7 +172,7 @@ static void reregister(void)
     MUST(both.buf_b[10] == 0);
     MUST(ibv_rereg_mr(both.mr_b, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
                       IBV_ACCESS_REMOTE_READ) == 0);
-    (void)key; /* the keys may change, so the old value is not compared */
+    (void)key; /* not compared, because a reregistration may change the keys */
     MUST(both_write(&both, (uintptr_t)other, both.mr_b->rkey, 1) == IBV_WC_REM_ACCESS_ERR);
     MUST(ibv_rereg_mr(both.mr_b, 1 << 20, NULL, NULL, 0, 0) == IBV_REREG_MR_ERR_INPUT);
     both_close(&both);
@@ -314,7 +314,7 @@ static void extended(struct both *both, struct ibv_cq_ex **cq, struct ibv_qp_ex 
 }
 
 /* Waits up to ten seconds for the next completion of an ibv_cq_ex. Ends the program unless it has
- * this WR ID, opcode and QPN. Ends the poll. */
+ * this WR ID, opcode and QPN. Calls ibv_end_poll(). */
 static void next_is(struct ibv_cq_ex *cq, uint64_t wr_id, enum ibv_wc_opcode opcode, uint32_t qpn)
 {
     struct ibv_poll_cq_attr attr = {0};
@@ -439,8 +439,8 @@ static uint64_t now_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* The timestamp of a completion must be the time at which it occurred, not the time at which the
- * program polls it. */
+/* The timestamp of a completion must be the time when the request completed, not the time when the
+ * program polls the completion. */
 static void completion_time(void)
 {
     struct both both;
@@ -461,8 +461,8 @@ static void completion_time(void)
     MUST(ibv_post_send(both.a.qp, &wr, &bad) == 0);
     while (*last != both.buf_a[63])
         nanosleep(&nap, NULL);
-    /* The data has arrived, but perhaps not the ACK. Then the timestamp is a bit later than now,
-     * but still before the poll. */
+    /* The data has arrived, but perhaps not the ACK. In that case the timestamp is a bit later than
+     * now, but still before the poll. */
     for (unsigned i = 0; i < 300; i++)
         nanosleep(&nap, NULL);
     uint64_t before_poll = now_ns(CLOCK_MONOTONIC);
@@ -476,8 +476,8 @@ static void completion_time(void)
     MUST(wall_at + 1000000 >= wall && wall_at + (before_poll - at) / 2 < now_ns(CLOCK_REALTIME));
     struct ibv_values_ex values = {.comp_mask = IBV_VALUES_MASK_RAW_CLOCK};
     MUST(ibv_query_rt_values_ex(context, &values) == 0);
-    /* As with mlx5, tv_nsec is the whole value of the counter that is also the timestamp of
-     * completions. */
+    /* tv_nsec is the whole value of the counter that also provides the timestamps of completions,
+     * as with mlx5. */
     MUST(values.raw_clock.tv_sec == 0 && (uint64_t)values.raw_clock.tv_nsec > at);
     ibv_end_poll(cq);
     both_close(&both);
@@ -507,7 +507,7 @@ static void next_poll(void)
         ibv_wr_set_sge(qp, both.mr_a->lkey, (uintptr_t)both.buf_a, 8);
     }
     MUST(ibv_wr_complete(qp) == 0);
-    drain(both.a.qp); /* all requests are complete afterwards */
+    drain(both.a.qp); /* waits until all requests are complete */
     struct ibv_poll_cq_attr attr = {0};
     MUST(ibv_start_poll(cq, &attr) == 0 && cq->wr_id == 0);
     for (unsigned i = 1; i < 5; i++)
@@ -583,8 +583,8 @@ static void multicast(void)
     both_close(&both);
 }
 
-/* Attaches a QP to the same multicast group several times: it must count as one membership. The
- * membership must end when the context of the QP is closed. */
+/* Attaches a QP to the same multicast group several times. This must count as one membership, which
+ * must end when the context of the QP is closed. */
 static void group_once(void)
 {
     struct ibv_device_attr is;

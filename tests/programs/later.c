@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Later: tests what rdma-core added to the verbs header after release 44. An addition is used if
- * this system's header has it (macros HAVE_... of rnic/verbs/CMakeLists.txt). Functions are looked
- * up by name, so they are tested with every header.
+ * Later: tests what rdma-core added to the verbs header after release 44. The program calls an
+ * added function through the header only if this system's header declares it (macros HAVE_... of
+ * rnic/verbs/CMakeLists.txt). It also looks functions up by name, so that they are tested with
+ * every header.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

@@ -157,8 +157,8 @@ static void waiting_thread_can_be_cancelled(void)
     MUST(ibv_get_cq_event(ch, &got, &result) == 0 && got == cq);
 }
 
-/* A thread waits for an event of a channel that the program then destroys. The memory of the
- * channel is used again, and the thread is cancelled. It must end. */
+/* A thread waits for an event of a channel. The program destroys the channel, reuses its memory,
+ * and cancels the thread. The thread must end. */
 static void waiting_thread_outlives_its_channel(void)
 {
     struct ibv_comp_channel *ch;
@@ -246,9 +246,9 @@ static void *be_cancelled(void *user)
     return NULL;
 }
 
-/* A thread is cancelled and makes each of these calls. It must end where it waits, or after the
- * call, but never while it has a lock of the device: another thread must be able to make the same
- * call. */
+/* For each call in `steps`: a thread is cancelled and then makes the call. The thread must end
+ * where the call waits, or after the call. It must not end while it has a lock of the device:
+ * another thread must be able to make the same call. */
 static void cancelled_thread_holds_no_lock(void)
 {
     static void (*const steps[])(void) = {posts, polls, registers, opens, addresses, stops, takes};
@@ -327,7 +327,8 @@ static void refuse(unsigned call, unsigned error)
 static void refused_system_call_is_replaced(void)
 {
     both_close(&both);
-    /* Also ends the device's thread: the refusal would not apply to a thread that already runs. */
+    /* Closing the device also ends its thread. A new thread is needed, because refuse() does not
+     * apply to existing threads. */
     MUST(ibv_close_device(context) == 0);
 #ifdef SYS_epoll_pwait2
     refuse(SYS_epoll_pwait2, EPERM);
@@ -483,8 +484,8 @@ static void *open_and_close(void *unused)
     return NULL;
 }
 
-/* Calls fork() while another thread opens and closes a device. Both need the locks of all layers;
- * neither may deadlock. */
+/* Calls fork() while another thread opens and closes a device. Both calls need all locks of the
+ * library; neither may deadlock. */
 static void forked_while_opening(void)
 {
     pthread_t thread;

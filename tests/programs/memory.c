@@ -289,8 +289,8 @@ static void import(void)
     char out[8] = {0};
     MUST(ibv_memcpy_from_dm(out, dm2, 0, 8) == 0 && memcmp(out, word, 8) == 0);
     ibv_unimport_dm(dm2);
-    /* A handle is valid only for the device file through which the object was created, so these
-     * imports must fail. */
+    /* A handle is valid only for the device file through which the object was created, so imports
+     * of these handles must fail. */
     errno = 0;
     MUST(ibv_import_pd(context, pd_handle) == NULL && errno == ENOENT);
     errno = 0;

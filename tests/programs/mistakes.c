@@ -130,7 +130,7 @@ static void local_key(void)
     struct ibv_sge sge;
     struct ibv_send_wr wr = write_wr(pair, &sge);
     static char elsewhere[64];
-    /* The mistake: this memory is not registered; the L_Key belongs to other memory. */
+    /* The mistake: this memory is not in the region to which the L_Key belongs. */
     sge.addr = (uintptr_t)elsewhere;
     expect_errno("unregistered memory: post", post(pair, &wr), 0);
     expect_status("unregistered memory", endpoint_wait(pair->a.cq), IBV_WC_LOC_PROT_ERR);
@@ -352,8 +352,8 @@ static void busy(void)
 }
 
 /* The memory of a registered region is unmapped, becomes read-only, or its file is truncated.
- * Hardware would have pinned the pages. Here the request must fail at the end that has the memory,
- * without an effect on other QPs. */
+ * Hardware pins the pages, but this device does not. So the request must fail at the end that has
+ * the memory, without an effect on other QPs. */
 static void unmapped(void)
 {
     enum { LEN = 3 << 12, PART = 5000 };

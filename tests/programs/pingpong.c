@@ -20,8 +20,8 @@
 
 static unsigned char out[MOST], in[MOST];
 
-/* Returns the expected byte at offset `at` of the message in round `round`. `back`: the message
- * from the server back to the client. */
+/* Returns the expected byte at offset `at` of the message in round `round`. `back` is true for the
+ * message from the server to the client. */
 static unsigned char ball(unsigned round, bool back, uint32_t at)
 {
     return (unsigned char)(at * 31 + round * 7 + (at >> 8) + (back ? 128 : 0));
@@ -63,9 +63,9 @@ static void post_send(const struct endpoint *ep, const struct ibv_mr *mr, uint32
         die("ibv_post_send: %s", strerror(error));
 }
 
-/* Which completions have arrived. They can arrive in either order: if an ACK was lost, the peer's
- * next message may arrive before the own SEND completes. That message may even be the first one of
- * the next size. */
+/* Completions that have arrived. They can arrive in either order: if an ACK was lost, the peer's
+ * next message may arrive before this side's SEND completes. That message may even be the first one
+ * of the next size. */
 struct wanted {
     bool sent, received;
     uint32_t len; /* bytes received */

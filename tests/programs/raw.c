@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Raw packet QPs and their flows (the rules of ibv_create_flow()), with the calls of libpcap's RDMA
- * sniffer. With RNIC_WIRE=shm the device refuses them: frames in shared memory pass no interface.
+ * Raw packet QPs and their flow rules (ibv_create_flow()), with the calls of libpcap's RDMA
+ * sniffer. With RNIC_WIRE=shm the device has no raw packet QPs, because its frames are in shared
+ * memory and pass no interface.
  *
  * raw [CASE]
  */
@@ -23,15 +24,15 @@
 #define ROCE    4791u
 
 static struct ibv_context *context;
-static unsigned listed; /* number of captures that were opened */
+static unsigned listed; /* number of calls of pcap_create() below */
 
 /* ---- libpcap with an RDMA sniffer -------------------------------------------------------------
  */
 
 struct pcap *pcap_create(const char *device, char *error);
 
-/* Replaces the function of libpcap, which our device calls when it is opened. Lists the RDMA
- * devices first, as a libpcap with an RDMA sniffer does. */
+/* Replaces the function of libpcap, which our device calls when it is opened. First lists the RDMA
+ * devices, as a libpcap with an RDMA sniffer does. */
 __attribute__((visibility("default"))) struct pcap *pcap_create(const char *device, char *error)
 {
     struct pcap *(*next)(const char *, char *) = NULL;
@@ -72,7 +73,7 @@ static void post(struct raw *raw, uint64_t i)
     MUST(ibv_post_recv(raw->qp, &wr, &bad) == 0);
 }
 
-/* Opens a QP in RTS with a flow. The attributes may be NULL. */
+/* Opens a raw packet QP in RTS. Creates the flow `flow` if it is not NULL. */
 static void raw_open(struct raw *raw, struct ibv_flow_attr *flow)
 {
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1};
@@ -106,8 +107,8 @@ static void raw_close(struct raw *raw)
     free(raw->buf);
 }
 
-/* Waits at most `ms` for a frame. Returns its length; 0: none. The frame is valid until FRAMES more
- * have arrived. */
+/* Waits at most `ms` for a frame. Returns its length, or 0 if there is none. The frame is valid
+ * until FRAMES more frames have arrived. */
 static uint32_t next_frame(struct raw *raw, int ms, const uint8_t **frame)
 {
     struct pollfd fd = {.fd = raw->channel->fd, .events = POLLIN};
@@ -317,7 +318,8 @@ static void refused(void)
     raw_close(&raw);
 }
 
-/* The context is closed while flows exist, and a child of fork() closes its copies. */
+/* The context is closed while flows exist. A child of fork() must be able to close its copies of
+ * the objects and to create new ones. */
 static void left_open(void)
 {
     struct ibv_flow_attr attr = {.type = IBV_FLOW_ATTR_SNIFFER, .size = sizeof attr, .port = 1};

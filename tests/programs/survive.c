@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Survive: two programs send WRITEs to each other until one of them is killed. The surviving
- * program prints the status of its first failed request. Its remaining requests must be flushed;
- * then it closes all objects.
+ * program prints the status of its first failed request. Its remaining requests must be flushed.
+ * Then it closes all objects.
  *
  *   survive PORT [HOST]
  */

@@ -76,7 +76,7 @@ class Peer:
         while words >> 16:
             words = (words & 0xFFFF) + (words >> 16)
         put(ip, 10, 16, words ^ 0xFFFF)
-        # R018 to R021: the ICRC counts fields that change on the path as ones.
+        # For the ICRC, all bits of fields that change on the path are ones (R018 to R021).
         masked = bytearray(b"\xff" * 8 + bytes(ip) + udp + inner)
         for at in (8 + 1, 8 + 8, 8 + 10, 8 + 11, 28 + 6, 28 + 7, 36 + 4):
             masked[at] = 0xFF
@@ -225,7 +225,7 @@ def expect_event(talk, event, seconds=10):
 
 
 def refused(peer, talk):
-    """Requests that the device rejects itself: no listener (R232), invalid transport, MTU, QPN or version."""
+    """The device rejects requests without the program: no listener (R232), invalid transport, MTU, QPN or version."""
     talk.listen()
     for reason, fields in ((INVALID_SERVICE, {"port": PORT + 1}), (INVALID_MTU, {"mtu": 0}),
                            (INVALID_MTU, {"mtu": 9}), (INVALID_TRANSPORT, {"transport": 2}),
@@ -282,7 +282,7 @@ def repeated(peer, talk):
     peer.send(LAP, lap, 77)
     apr, tid = peer.gets(APR)
     expect(tid == 77 and get(apr, 4, 32) == comm and apr[9] == 2, f"APR status {apr[9]}")
-    peer.pair(DREQ, comm, ours, 78)  # names another QPN, so it is ignored (R233)
+    peer.pair(DREQ, comm, ours, 78)  # this DREQ names another QPN and is ignored (R233)
     peer.silence()
     dreq = bytearray(232)
     put(dreq, 0, 32, comm)
@@ -293,7 +293,7 @@ def repeated(peer, talk):
     talk.tell("disconnect")
     drep, tid = peer.gets(DREP)
     expect(tid == 79 and get(drep, 4, 32) == comm, "another DREP")
-    peer.send(DREQ, dreq, 80)  # the peer answers a DREQ in TIMEWAIT and afterwards by a DREP (R233)
+    peer.send(DREQ, dreq, 80)  # the device answers a DREQ by a DREP, in TIMEWAIT and afterwards (R233)
     peer.gets(DREP)
     expect_event(talk, "RDMA_CM_EVENT_TIMEWAIT_EXIT 0")
     peer.send(DREQ, dreq, 81)
@@ -352,7 +352,7 @@ def stale(peer, talk):
 
 
 def reasons(peer, talk):
-    """The reason of a REJ is the status of REJECTED, which also has the private data."""
+    """A REJ causes the event REJECTED. Its status is the reason of the REJ, and it has the private data of the REJ."""
     for reason in REASONS:
         talk.ask()
         req, tid = peer.gets(REQ)
@@ -362,8 +362,8 @@ def reasons(peer, talk):
 
 
 def lost(peer, talk):
-    """A lost REQ is retransmitted unchanged. If the RTU is lost, a retransmitted REP gets it again. A peer
-    that gave up waiting for the RTU rejects a connection that is established here."""
+    """A lost REQ is retransmitted unchanged. If the RTU is lost, the device answers a retransmitted REP with the
+    same RTU. If the peer receives no RTU, its REJ ends the connection although it is established here."""
     talk.ask()
     first = peer.gets(REQ)
     expect(peer.gets(REQ) == first, "the REQ changed")
@@ -404,7 +404,7 @@ def play(near_mac, late, names):
             talks[-1].end()
             while peer.receive(0.05):  # discards the messages at the end of the program
                 pass
-        for talk in silent:  # while the flood lasted, their REQs were sent 16 times, once a second
+        for talk in silent:  # meanwhile, their requests were sent 16 times, once a second
             expect_event(talk, f"RDMA_CM_EVENT_UNREACHABLE {-ETIMEDOUT}", 40)
         print("unreachable peer: all events are right")
     finally:

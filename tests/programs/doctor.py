@@ -15,10 +15,10 @@ import sys
 import tempfile
 
 USER = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--no-new-privs"]
-# As root of a user namespace without capabilities, in which no further user namespace is allowed.
+# Runs a program as root of a user namespace, without capabilities and without permission to create user namespaces.
 NO_NAMESPACES = ["unshare", "-Ur", "sh", "-c", "echo 0 >/proc/sys/user/max_user_namespaces && exec \"$@\"", "sh",
                  "setpriv", "--bounding-set=-all", "--inh-caps=-all"]
-# Files of sysctls that forbid user namespaces for all users. A kernel may lack them.
+# Runs a program as above, with sysctls that forbid user namespaces. The kernel may lack them, so this creates their files.
 SYSCTLS = ["unshare", "-Urm", "sh", "-c", """echo 0 >/proc/sys/user/max_user_namespaces
 mount -t tmpfs none /proc/sys/kernel && echo 0 >/proc/sys/kernel/unprivileged_userns_clone &&
 echo 1 >/proc/sys/kernel/apparmor_restrict_unprivileged_userns && exec "$@" """, "sh",

@@ -44,17 +44,17 @@ def main():
         assert f"  impaired: {said}; the network did not lose them\n" in text, text
         summary = json.loads(check(args, "-q", "--json", "-", capture).splitlines()[-1])
         assert summary["impaired"] == said, summary
-        # Many packets are lost behind the recording, so the connection is slow on any machine. Both ends have one address: the
-        # report names the two programs.
+        # Packets are recorded and then dropped. So many are dropped that the connection is slow on any machine. Both ends
+        # have one address, so the report names the two programs.
         run(args, "--impair", "drop@op=send,p=0.1,dir=in", "-w", capture)
         programs = re.findall(r"^     one address: → are packets of (ibv_rc_pingpong, process \d+), ← are packets of "
                               r"(ibv_rc_pingpong, process \d+); rnic-run --impair was active", check(args, capture), re.M)
         assert len(programs) == 1 and programs[0][0] != programs[0][1], check(args, capture)
-        # --selfcheck writes the recording while the programs run, and the number at the end.
+        # With --selfcheck, rnic-run writes the recording while the programs run, and the number of drops at the end.
         printed = run(args, "--impair", "drop@op=send,nth=5", "--selfcheck", "-w", capture)
         cnt = int(re.search(r"^rnic-run: dropped (\d+) packets? because of --impair$", printed, re.M)[1])
         assert f"  impaired: rnic-run dropped {cnt} packet" in check(args, capture), capture
-        # Without a recording, and for received packets.
+        # rnic-run prints the number of drops also without a recording, and for received packets.
         printed = run(args, "--impair", "drop@op=send,nth=7,dir=in")
         assert "rnic-run: dropped" in printed, printed
         printed = run(args, "--impair", "delay=1us", "-w", capture)

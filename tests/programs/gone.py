@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-# The server listens once the name of its port is claimed (cm/106/7174).
+# The server listens when the abstract Unix socket of its port exists (cm/106/7174).
 SCRIPT = """rping -s -C 1000000 -a 127.0.0.1 >server 2>&1 & server=$!
     until grep -q 'cm/106/7174' /proc/net/unix; do sleep 0.05; done
     rping -c -C 1000000 -a 127.0.0.1 >client 2>&1 & client=$!

@@ -3,7 +3,7 @@
 """Tests that users of one network namespace do not disturb each other: a user sees neither the devices nor the
 recordings of another one, and does not reach its memory. The sockets of a hostile user, whose names are those of
 processes or QPN ranges, delay no other user for long, and rnic-run reports at once if all QPN ranges are claimed.
-Neither do names without a device silence the CM of others.
+A user without a device cannot silence the CM of other users by claiming their socket names.
 
 neighbours.py --bin FOLDER      exit status 77: only root can run processes of several users"""
 import argparse
@@ -34,8 +34,8 @@ print("claimed", flush=True)
 sys.stdin.read()
 """
 
-# Tries to join the shared memory of other users: connects to each name of the list that follows and sends a greeting.
-# Also accepts the connection of a process to a name with the user id of that process. Prints what each socket sends.
+# Tries to join the shared memory of another user: connects to each socket in its arguments and sends a greeting. Also
+# listens at a socket whose name contains the id of the other user. Prints the number of bytes and files from each peer.
 INTRUDER = """
 import os, select, socket, struct, sys
 GREETING = struct.pack("<II16s", 0x31484D53, 4000, b"wire0")  # struct shm_hello
@@ -214,9 +214,9 @@ def claimed_names_are_reported_at_once(world):
 
 
 def squatted_names_do_not_silence_a_device(world):
-    """A user without a device has claimed the name of the process that answers for all, and a CM port. The device of
-    another user reports both at once. It rejects a connection request to that port, although neither of the names is
-    free. The port itself belongs to its first user, as on hardware."""
+    """A user without a device has claimed two socket names: "gsi", that of the process that answers CM requests for all,
+    and that of a CM port. The device of another user reports both at once. It answers CM requests nevertheless, and
+    rejects a request to that port. The port itself belongs to its first user, as on hardware."""
     def rping(*words):
         return os.path.join(world.bin, "rnic-run"), "-i", "wire0", "--", "rping", "-a", wire.ADDRESSES[0][0], *words
 
@@ -227,7 +227,7 @@ def squatted_names_do_not_silence_a_device(world):
     while not world.space.ready("cm/106/7500"):
         assert server.poll() is None, server.communicate()
         time.sleep(0.05)
-    for port in ("7501", "7502"):  # the second belongs to no process
+    for port in ("7501", "7502"):  # no process uses port 7502
         begin = time.monotonic()
         done = subprocess.run(world.other.command(*rping("-c", "-C", "1", "-p", port)), check=False, text=True, timeout=90,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

@@ -5,7 +5,7 @@
 pair.py [--port N] [--timeout S] SERVER... --- CLIENT...
 
 The client starts when the server listens on TCP port N, or has claimed the name N of the connection
-manager, as cm/106/7471. With port 0 it starts at once. Both programs must end with status 0 within S
+manager, for example cm/106/7471. With port 0 it starts at once. Both programs must end with status 0 within S
 seconds. The script prints their output and leaves no process running. If a program does not end in
 time, the script also prints its stacks (stacks.py)."""
 import argparse

@@ -26,7 +26,7 @@ IP, UDP, BTH = 14, 34, 42
 
 
 def icrc(frame):
-    """Returns the ICRC, which counts fields that change on the path as ones (R018 to R021)."""
+    """Returns the ICRC. For it, all bits of fields that change on the path are ones (R018 to R021)."""
     masked = bytearray(b"\xff" * 8 + frame[IP:])
     for at in (IP + 1, IP + 8, IP + 10, IP + 11, UDP + 6, UDP + 7, BTH + 4):
         masked[8 + at - IP] = 0xff

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """Tests that rnic-run reports what it could not record: the number of packets that --selfcheck did not
 judge, of rows that --timeline lacks, and of packets that -w lacks. Its status is then 2, and the packets that -w has
-can be read. It deletes the scratch folder of a killed rnic-run. A limit of the file size simulates a full disk for
---selfcheck and --timeline.
+can be read. rnic-run also deletes the scratch folder of a killed rnic-run. A limit of the file size simulates a full
+disk for --selfcheck and --timeline.
 
 silence.py --bin FOLDER"""
 import argparse
@@ -50,7 +50,7 @@ def in_small_folder(folder):
 
 def disk_full(args, folder):
     """Records on a full file system. The message names the file, the reason and the folder of the recorded parts, which
-    have exactly the packets that rnic-run counted. Without the permission to mount, a limit of the file size fills it."""
+    have exactly the packets that rnic-run counted. If mounting is not permitted, a limit of the file size replaces it."""
     small = in_small_folder(folder)
     path = os.path.join(folder, "full.pcapng")
     done = run(args, folder, ["-w", path], resource.RLIM_INFINITY if small else 1 << 20)

@@ -26,7 +26,7 @@ PATIENCE = 40  # time limit for all processes together, s, because the callers a
 
 
 def read(path):
-    """Returns "" for a file that is gone or not readable."""
+    """Returns the text of a file, or "" if it does not exist or is not readable."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read().replace("\0", " ").strip()
@@ -42,7 +42,7 @@ def link(path):
 
 
 def stat(pid):
-    """Returns the fields after the name, which may contain blanks: state, parent, group, session, ..."""
+    """Returns the fields of /proc/PID/stat after the program name: state, parent, group, session, ..."""
     return read(f"/proc/{pid}/stat").rpartition(")")[2].split()
 
 
@@ -105,7 +105,7 @@ def ask(command, seconds):
 
 
 def rnic_info(pid):
-    """Returns the rnic-info of the libraries that a process on our RNIC uses. Returns None for other processes."""
+    """Returns the path of rnic-info next to the libraries of our RNIC in a process, or None if it does not use them."""
     for path in sorted(set(re.findall(r" (/\S*/rnic/lib\S*)$", read(f"/proc/{pid}/maps"), re.MULTILINE))):
         while path != "/":
             path = os.path.dirname(path)

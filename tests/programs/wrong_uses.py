@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """Runs every program with wrong arguments and files. Each prints one line on standard error, which names the
-option or file, and a remedy if there is a certain one that the line does not imply. It ends with status 2. Other statuses: 1 of rocedump, which Wireshark starts; 126 or 127 of rnic-run if
-it cannot start the program.
+option or file. The line also names a remedy if the remedy is certain and not obvious. The program ends with status 2.
+Exceptions: status 1 of rocedump, which Wireshark starts; 126 or 127 of rnic-run if it cannot start the program.
 
 wrong_uses.py --bin FOLDER --rocedump FILE --install FILE CAPTURE
 """

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/*
- * The read buffer returns all bytes of a file in order, whatever the sizes of the requests are.
- * This holds if it reads on demand, if it reads ahead, if it maps the file, and if the file grows.
- */
+/* Tests the read buffer: it returns all bytes of a file in order, whatever the sizes of the
+ * requests are. The tests read on demand, read ahead, map the file, and let the file grow. */
 #include "capture/read_buffer.h"
 
 #include <stdlib.h>
@@ -44,8 +42,9 @@ static FILE *open_file(const char *path, size_t len)
     return file;
 }
 
-/* Opens a read buffer and reads the file header, as a capture reader does. If the way is MAPPED,
- * returns the mapped file, which must be closed after the buffer; otherwise returns NULL. */
+/* Opens a read buffer and reads the file header, as a capture reader does. If `way` is MAPPED, also
+ * maps the file and returns the mapping, which must be closed after the buffer. Otherwise returns
+ * NULL. */
 static struct mmap_file *begin(struct read_buffer *c, FILE *file, enum way way, size_t len)
 {
     struct mmap_file *mapped;
@@ -73,9 +72,9 @@ static size_t ask(struct rng *rng)
     }
 }
 
-/* Reads to the end of the file and returns the number of bytes. Bytes that the buffer was asked to
- * keep are compared again later, while they must stay valid. Simulates two read-ahead threads: at
- * random, one of them, both or none reads. */
+/* Reads to the end of the file and returns the number of bytes. Calls read_buffer_keep() for most
+ * of the returned bytes, and compares these bytes with the file again after the next request. Also
+ * reads ahead at random, as two read-ahead threads would. */
 static size_t read_to_end(struct read_buffer *c, enum way way, struct rng *rng)
 {
     const uint8_t *kept = NULL, *p;

@@ -89,8 +89,8 @@ static void frames_keep_their_numbers(void)
     CHECKRUN_EXPECT("\"$R\" check --json - --connection 5 " FOUR, 0, "\"first_frame\":12", "");
 }
 
-/* The number of --connection is that of the whole capture, also if other options select frames. A
- * connection that the peer rejected can be selected, too. */
+/* --connection N selects the connection that has number N in the whole capture, also if other
+ * options select frames. It also selects a connection that the peer rejected. */
 static void connection_is_that_of_the_whole_capture(void)
 {
     expect_same("\"$R\" decode --connection 4 --from 5.45ms " FOUR,

@@ -402,9 +402,9 @@ static void *read_ahead(void *arg)
     return NULL;
 }
 
-/* Reads frames in batches, and asserts that each batch stays valid as long as reader_ready()
- * promises. `ahead`: a thread reads ahead at the same time. Returns the number of frames. Sets *rc
- * to the result of the last reader_next(). */
+/* Reads frames in batches. Asserts that the frames of each batch stay valid as long as
+ * reader_ready() promises. If `ahead` is true, another thread reads ahead at the same time. Returns
+ * the number of frames. Sets *rc to the result of the last reader_next(). */
 static unsigned expect_batches_to_stay(const char *path, bool ahead, int *rc)
 {
     struct captured_frame *all = calloc(FRAMES + 1, sizeof(*all));
@@ -428,7 +428,7 @@ static unsigned expect_batches_to_stay(const char *path, bool ahead, int *rc)
         cnt++;
         if (reader_ready(reader))
             continue;
-        /* the oldest batch need not be valid any more, so forget it */
+        /* the frames of the oldest batch may become invalid now, so do not check them again */
         memmove(first, first + 1, sizeof(first) - sizeof(first[0]));
         first[READ_BUFFER_KEEP] = cnt;
         memmove(piece, piece + 1, sizeof(piece) - sizeof(piece[0]));
@@ -483,9 +483,8 @@ static void frames_of_a_batch_stay_valid(void)
 }
 
 /* Long files yield equal frames with and without read-ahead. The read buffer reads a file in
- * pieces: some records end exactly at the end of a piece, or are longer than a piece or than the
- * bytes kept before it. Some files have long parts without a packet, or end in the middle of a
- * record. */
+ * pieces: some records end exactly at the end of a piece, and others are longer than a piece. Some
+ * files have long parts without a packet, or end in the middle of a record. */
 static void frames_are_equal_with_and_without_read_ahead(void)
 {
     static uint8_t bytes[262144];

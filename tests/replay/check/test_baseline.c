@@ -7,7 +7,7 @@
 #define OLD "$C/rc-write-sizes.pcap"
 #define NEW "$T/new.pcap"
 
-/* Makes NEW: the responses of OLD come 1 s later. */
+/* Writes the file NEW: a copy of OLD in which each response is 1 s later. */
 #define MAKE_NEW "$R edit -q --impair delay=1s@dir=response " OLD " " NEW "; "
 
 static void equal_captures_are_as_fast(void)
@@ -37,7 +37,8 @@ static void slower_capture_is_a_failure_of_junit(void)
     CHECKRUN_EXPECT("$R check --junit - " NEW " --baseline " OLD, 0, "<system-out>slower: ", "");
 }
 
-/* With --fail-on slower, --fail-on may name another result too. */
+/* The option --fail-on slower does not replace an option --fail-on for another result: with
+ * --fail-on slow, a slow connection still causes exit status 1. */
 static void slower_does_not_replace_other_results(void)
 {
     CHECKRUN_EXPECT("$R check $C/rc-loss-request-last.pcap --baseline "
@@ -45,8 +46,9 @@ static void slower_does_not_replace_other_results(void)
                     1, "as fast", "");
 }
 
-/* In the new capture, connection #0 begins last, so the numbers of all connections differ. Each is
- * compared with the old connection that did the same work. */
+/* In the new capture, connection #0 of the old capture begins last, so the numbers of all
+ * connections differ. `check` must compare each with the old connection that has the same addresses
+ * and did the same work. */
 static void connections_are_paired_by_addresses_and_work(void)
 {
 #define LATE                                                                                       \

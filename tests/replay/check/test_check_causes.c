@@ -96,8 +96,9 @@ static void loss_before_a_timeout_is_described(void)
 }
 
 /* The first timeout of the capture is before the first response, so the two directions are not
- * paired yet. The report names the side of the loss. It names none if a response was captured
- * before the pairing, because that response may have answered the request. */
+ * paired yet. The report must name the side of the capture point on which the packet was lost. If a
+ * response was captured before the pairing, it may have answered the request, so the report must
+ * not name a side. */
 static void loss_before_the_first_response_has_a_side(void)
 {
     static const struct {
@@ -153,8 +154,8 @@ static void lost_atomic_response_has_a_side(void)
 }
 
 /* The transmit queue of Linux Soft-RoCE refuses a packet, and the capture point is before the
- * queue. The device sends the packet again every 5 us. The report must name the queue, but not for
- * other devices. */
+ * queue. The device sends the packet again every 5 us. The report must name the queue only if the
+ * device is Soft-RoCE. */
 static void packets_that_the_own_queue_refuses_are_named(void)
 {
     for (unsigned rxe = 0; rxe < 2; rxe++) {
@@ -274,8 +275,8 @@ static void requests_that_only_the_capture_lacks_are_not_lost(void)
     checkrun_free(&r);
 }
 
-/* The report for a connection with retransmissions must contain `words` and, unless it is NULL,
- * must not contain `absent`. Frees the flow. */
+/* Asserts that the report about the conversation contains `words` and, unless `absent` is NULL,
+ * does not contain `absent`. Frees the conversation. */
 static void expect_causes(struct flowgen *g, const char *words, const char *absent)
 {
     struct checkrun r;
@@ -290,7 +291,7 @@ static void expect_causes(struct flowgen *g, const char *words, const char *abse
 }
 
 /* The first request was not captured, and the responder sends a sequence NAK for it. The report
- * must not claim that it passed the capture point. */
+ * must not claim that this request passed the capture point. */
 static void nak_for_an_uncaptured_request_has_no_side(void)
 {
     struct flowgen g;
@@ -560,8 +561,8 @@ static void waits_without_a_loss_are_reported(void)
 }
 
 /* The requester goes back 5 ms after a sequence NAK. Linux Soft-RoCE, which sends MigReq 0, is
- * often that slow; if the requester is another device, it may not have received the NAK, and its
- * ACK timer expired. */
+ * often that slow. If the requester is another device, the NAK may have been lost, and the ACK
+ * timer of the requester expired. */
 static void late_reaction_to_a_nak_has_two_possible_causes(void)
 {
     static const char words[] =

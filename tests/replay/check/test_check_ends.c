@@ -30,9 +30,9 @@ static struct checkrun stuck_at(uint8_t opcode, unsigned cnt, uint8_t syndrome, 
     return checkrun("check $T/stuck.pcap");
 }
 
-/* The connection repeats an RNR NAK, and its requests have MigReq 0, as those of Linux Soft-RoCE.
- * Soft-RoCE also sends RNR NAKs if its transmit queue is full, so the report must name this
- * cause. */
+/* The responder repeats an RNR NAK, and the requests have MigReq 0, as those of Linux Soft-RoCE.
+ * Soft-RoCE also sends RNR NAKs if its transmit queue is full, so the report must name this cause.
+ */
 static void rnr_naks_of_a_full_transmit_queue_are_possible_with_migreq_0(void)
 {
     for (unsigned tries = 3; tries <= 10; tries += 7) {
@@ -115,8 +115,9 @@ static void rnr_naks_by_page_faults_are_reported(void)
 }
 
 /* A requester's first SEND was acknowledged, and its next request failed. The report must describe
- * why the requester gave up. If the capture ends at once, it does not show that the requester gave
- * up (`open`), except after a response that refuses the request. */
+ * why the requester gave up. Some captures end right after the last packet of the connection.
+ * Unless a response refused the request, such a capture does not show that the requester gave up,
+ * so the report lists the connection as stuck (`open`). */
 static void end_of_a_failed_requester_is_reported(void)
 {
     static const struct {

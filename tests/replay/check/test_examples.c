@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * The examples of --explain: for each rule, the packets of a conversation that violates the rule
- * (tests/flow/cases_*.c) and the finding of the observer. The program includes the examples from
- * replay/check/explain_examples.def. This test generates them again and expects the text of that
- * file. If the cases or the finding texts change, generate the file with:
+ * (tests/flow/cases_*.c) and the finding that rnic/flow reports. The program includes the examples
+ * from replay/check/explain_examples.def. This test generates them again and expects the text of
+ * that file. If the cases or the finding texts change, generate the file with:
  *
  *   ROCEDRILL_WRITE=replay/check/explain_examples.def build/bin/test_replay_examples
  */

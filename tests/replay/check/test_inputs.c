@@ -650,9 +650,9 @@ static void empty_recording_of_rnic_run_names_its_writer(void)
     }
 }
 
-/* Memory of the buffers that rocedrill uses for frames from a pipe: 9 pieces of 320 KiB of the
- * capture, and 4 batches of 1024 parsed frames of 704 bytes, rounded up, KiB. A run uses more of
- * them if other programs delay the thread that judges the packets. */
+/* Memory of the buffers in which rocedrill stores frames from a pipe, KiB, rounded up: 9 pieces of
+ * 320 KiB of the capture, and 4 batches of 1024 parsed frames of 704 bytes. If other programs delay
+ * the thread that judges the packets, rocedrill uses more of these buffers. */
 #define BUFFERS_KB 6144
 
 static void memory_does_not_grow_with_the_capture(void)

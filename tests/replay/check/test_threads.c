@@ -153,8 +153,8 @@ static void set_ip_checksum(uint8_t *ip)
     ip[11] = (uint8_t)sum;
 }
 
-/* Gives a unicast address the prefix `net`, one of two networks selected by the address's last
- * byte. */
+/* Moves a unicast address to network 10.0.net[0].0/24 if the address is even, or 10.0.net[1].0/24
+ * if the address is odd. Its last byte stays. */
 static void move_address(uint8_t *addr, const uint8_t net[2])
 {
     if (addr[0] >= 224)
@@ -323,8 +323,9 @@ static void pages_of_many_connections_are_equal(void)
     free(file);
 }
 
-/* A thread skips the frames of other threads' parts without parsing them. So
- * roce_flow_frame_hosts() must find the same group of hosts in a frame as the parser. */
+/* The pairs of hosts are divided into groups, and each group belongs to one thread. A thread skips
+ * the frames of other groups without parsing them. So roce_flow_frame_hosts(), which does not parse
+ * the frame, must return the same group as roce_flow_group() for the parsed packet. */
 static void hosts_of_frames_are_those_of_the_parsed_packets(void)
 {
     static struct roce_group_cache groups;

@@ -166,8 +166,8 @@ static void damaged_headers_are_no_loss(void)
     }
 }
 
-/* One bit of an IPv6 address changes on the way to point b. The packet is damaged, and b has no
- * other direction with one packet. */
+/* One bit of an IPv6 address changes on the way to point b. The report must count one damaged
+ * packet. It must not claim that capture b has another direction, which capture a lacks. */
 static void damaged_address_is_no_other_direction(void)
 {
     static const char *const words[] = {"     0 lost, 1 damaged, 0 reordered between "};

@@ -312,7 +312,7 @@ static char *read_doc(void)
     return text;
 }
 
-/* Plays events and expects this MSN in the last frame of the log. */
+/* Plays events and expects this MSN in the last frame that the drill sent. */
 static void expect_own_msn(const char *events, uint32_t msn)
 {
     struct drill_result r = play(events, NULL);

@@ -294,9 +294,9 @@ static void silence_is_longer_by_the_time_in_which_the_device_did_not_run(void)
            "expected none");
 }
 
-/* The packet arrives after 50 ms, later than its window but within the patience of 100 ms. The
- * alternative "> nothing" must wait that long, so it is not met. If the packet arrives after 500
- * ms, the alternative is met. */
+/* The packet arrives after 50 ms: too late for its line, which allows 1 ms, but within the patience
+ * (--patience) of 100 ms. The alternative "> nothing" is met only if no packet arrives within the
+ * patience. So it is not met. If the packet arrives after 500 ms, the alternative is met. */
 static void late_packet_is_not_the_alternative_nothing(void)
 {
     struct delays slow = {.from_device = MS(50), .patience = MS(100)};
@@ -328,14 +328,13 @@ static void late_packet_is_the_alternative_of_a_silence(void)
         WRITE_ACKED "+0~+20ms > nothing\n else > Acknowledge PSN +0 ACK known S1\n";
 
     expect(events, &slow, DRILL_KNOWN, "");
-    slow.from_device = MS(400); /* the packet now arrives after the longer time without packets, so
-                                 * the line `> nothing` is fulfilled */
+    slow.from_device = MS(400); /* after the prolonged silence, so `> nothing` passes */
     expect(events, &slow, DRILL_PASS, "");
     expect(WRITE_ACKED "+0~+20ms > nothing\n+0 > Acknowledge PSN +0 ACK\n", &slow, DRILL_PASS, "");
 }
 
-/* The packet is within the patience of the second line, but also in the window of the alternative,
- * the known deviation. The alternative must be met. */
+/* The packet is too late for the second line, but within the patience (--patience). It is also
+ * within the times of the alternative, a known deviation. The alternative must be met. */
 static void packet_in_the_window_of_a_later_alternative_is_that_alternative(void)
 {
     const struct delays slow = {.agent = MS(1), .patience = MS(5000)};

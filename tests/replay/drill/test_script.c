@@ -447,7 +447,8 @@ static void a_file_that_is_no_text_is_refused(void)
     script_free(&script);
 }
 
-/* Expects that the parser refuses a line with 25 times `part`, one more than fit. */
+/* Expects that the parser refuses a line that contains `part` 25 times: once more than the parser
+ * allows. */
 static void expect_repeated(const char *line, const char *part, const char *problem)
 {
     char text[2048];

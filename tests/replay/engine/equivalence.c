@@ -10,8 +10,8 @@
 #include "support/suite.h"
 #include "wire/codes.h"
 
-/* Largest distance in PSNs between a response and a request that the capture may lack, in
- * lacks_one(). */
+/* Largest distance in PSNs between the altered response and a request of which lacks_one() adds a
+ * copy to the capture. */
 #define NEAR 16
 
 const char *equivalence_name(enum equivalence equivalence)
@@ -117,8 +117,8 @@ json_t *equivalence_setup(const struct replay *replay)
     setup = json_load_file(path, 0, NULL);
     close(fd);
     unlink(path);
-    /* Only reports use the range of timers that the packets allow ("seen"), so do not compare
-     * it. */
+    /* Do not compare the name of the file, nor the range of timers that the packets allow
+     * ("seen"), which only reports use. */
     json_object_del(setup, "file");
     json_array_foreach(json_object_get(setup, "connections"), i, conn)
         json_object_del(json_object_get(conn, "requester"), "seen");
@@ -179,7 +179,7 @@ static bool holds_without(const struct subject *subject, uint32_t frame)
     return holds;
 }
 
-/* Returns whether the capture has no earlier request with the PSN of this event. */
+/* Returns whether the capture has no earlier request with the PSN of request `event`. */
 static bool is_new(const struct inferred_setup *s, uint32_t event)
 {
     for (uint32_t i = 0; i < event; i++)
@@ -200,7 +200,8 @@ static bool is_first(const struct replay *replay, uint32_t frame)
                 replay->requests.result[r].mark[s->req[i].event] == MARK_OK)
                 return true;
     }
-    /* After a gap in the PSNs, the request is not compared. */
+    /* The replay compares no requests after a gap in the PSNs. There, the first request with its
+     * PSN counts. */
     for (size_t r = 0; r < replay->requester.run_cnt; r++) {
         const struct requester_run *a = &replay->requester.run[r];
         const struct inferred_setup *s = requester_setup(a->dir);
@@ -262,9 +263,9 @@ static bool find_request(const struct replay *replay, uint32_t frame, size_t *ru
     return false;
 }
 
-/* Returns whether responses captured before the next request acknowledge all requests that the
- * requester skips after the altered request. The requester had not received these responses when it
- * went back, and received them before it sent the next request. */
+/* Returns whether the requester skips requests after the altered request, and responses captured
+ * before its next request acknowledge all of them. The requester had not received these responses
+ * when it went back, and received them before it sent the next request. */
 static bool is_got_late(const struct replay *altered, uint32_t frame)
 {
     const struct inferred_setup *s;
@@ -559,8 +560,8 @@ static uint32_t flow_of(const struct trace *trace, uint32_t frame)
     return KEYMAP_NONE;
 }
 
-/* Returns whether the altered request belongs to no direction, because a fatal NAK before it ended
- * the use of the QPs, and no CM message shows the next use. */
+/* Returns whether the altered request belongs to no direction because it follows a fatal NAK, which
+ * stopped both QPs, and no CM message shows whether the program connected them again. */
 static bool is_new_use(const struct replay *altered, uint32_t frame)
 {
     uint32_t flow = flow_of(&altered->trace, frame);

@@ -31,10 +31,11 @@ enum equivalence {
      * MSN counts no more messages than were sent. The responder counts the messages executed until
      * the copy arrives that it answers, and no other frame shows when that copy arrived. */
     FREE_MSN,
-    /* The altered request makes the requester go back further than necessary. It would do so if it
-     * had not received some responses. The altered capture also passes without these responses, and
-     * no further response is missing. Or responses captured before the next request acknowledge the
-     * requests that the requester then skips, so the requester received them late. */
+    /* The altered request makes the requester go back further than necessary. A requester goes back
+     * that far if it did not receive some responses: the altered capture also passes without these
+     * responses, and no further response is missing. Or responses captured before the next request
+     * acknowledge the requests that the requester then skips, so the requester received these
+     * responses late. */
     NOT_GOT,
     /* The software RNIC sends exactly this NAK if another request than in the original was lost
      * after the capture point. Only the responses show which requests were lost there. Or the
@@ -54,9 +55,9 @@ enum equivalence {
     BEFORE,
     /* The altered packet is a known deviation of the recorded device, which --quirks names. */
     KNOWN,
-    /* The altered request follows a fatal NAK, which ends the use of both QPs, and differs from the
-     * earlier request with its PSN. No CM message shows the uses, and no response shows the
-     * contrary. So the program may have used the QP pair again, with other requests. */
+    /* The altered request follows a fatal NAK, which stops both QPs, and differs from the earlier
+     * request with its PSN. So the program may have reset the two QPs and connected them again, to
+     * send other requests. No CM message and no response shows the contrary. */
     NEW_USE,
     /* The altered response equals another response to the same executed READ or atomic, so a
      * responder sends it for a copy of that request. The network may have made the copy after the

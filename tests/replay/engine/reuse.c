@@ -4,24 +4,25 @@
 #include "support/suite.h"
 
 #define DEPTH 16u
-/* Memory of each side: bytes that SENDs and WRITEs send, results of READs and atomics, receive
- * buffers, and for each QP bytes that only WRITEs, READs and atomics of the peer access. */
+/* Offsets in the memory of each side. SOURCES: bytes that SENDs and WRITEs send. FETCHED: results
+ * of READs and atomics. BUFFERS: receive buffers. TARGETS: for each QP, bytes that only WRITEs,
+ * READs and atomics of the peer access. */
 #define SOURCES 0u
 #define FETCHED (QP_PAIR_MEM / 4)
 #define BUFFERS (QP_PAIR_MEM / 2)
 #define TARGETS (3 * QP_PAIR_MEM / 4)
 #define TARGET  8192u
-/* Shortest time, ns, in which the two programs agree that both QPs were reset. */
+/* Shortest time that the two programs need to agree that both QPs were reset, ns. */
 #define PAUSE_MIN UINT64_C(2000000)
 #define LONG_TIME                                                                                  \
-    UINT64_C(10000000000) /* virtual time in ns after which the work requests of a use are done */
+    UINT64_C(10000000000) /* virtual time after which all posted work requests are done, ns */
 
 static struct qp_pair pair;
 static struct rng rng;
 static struct simnet_path link_path;
 static uint32_t longest;
 static unsigned uses, ops[2];
-static bool equal; /* all uses have the same operations, lengths and addresses */
+static bool equal; /* the operations, lengths and addresses are the same after each reset */
 static uint64_t plan_seed;
 static struct rng plan[2][QP_PAIR_QPS];
 static unsigned posted[2][QP_PAIR_QPS], done[2][QP_PAIR_QPS];
@@ -81,7 +82,7 @@ static void reset_qps(unsigned side)
     }
 }
 
-/* Draws the bytes that the next use sends. */
+/* Fills the memory from which the side sends until the next reset with random bytes. */
 static void fill_sources(unsigned side)
 {
     for (uint32_t i = 0; i < 16384; i++)
@@ -131,7 +132,8 @@ static bool all_done(void)
     return true;
 }
 
-/* Runs one use until its work requests are done, or until a random time before. */
+/* Runs the network until the work requests posted since the last reset are done, or until a random
+ * time before. */
 static void run_use(void)
 {
     uint64_t trip = 2 * (link_path.delay_ns + link_path.jitter_ns) + 1000;

@@ -524,8 +524,9 @@ static void a_responder_may_keep_more_resources_than_ours(void)
     talk_free(&t);
 }
 
-/* As above, but a wrong ACK follows. So no order of arrival explains all responses, and the replay
- * reports each difference that has no other reason. It must report the wrong ACK only. */
+/* As in the previous test, the responder answers a copy of an old READ, and then sends a wrong ACK.
+ * So no order of arrival explains all responses, and the replay reports each difference that has no
+ * other reason. It must report the wrong ACK only. */
 static void a_wrong_ack_after_the_copy_of_an_old_read_is_the_only_difference(void)
 {
     struct replay r;

@@ -295,8 +295,8 @@ enum {
 };
 
 /* Kinds of recordings. In some kinds, several connections change the same words of memory, in an
- * order that a recording does not always show. In the last two kinds, all connections use the same
- * few bytes. */
+ * order that a recording does not always show. In the kinds SAME and SAME_BAD, all connections
+ * access the same few bytes. */
 static const struct sort sorts[SORT_CNT] = {
     [ONE] = {.what = "one connection, perfect network",
              .file = "one-perfect",

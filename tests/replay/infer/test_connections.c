@@ -160,7 +160,7 @@ static size_t count_directions(const char *path, uint32_t qpn)
 #define LINUX_CAPTURES TRACES_DIR "/../tests/replay/linux/captures/"
 
 /* A READ restarts inside an earlier READ, after requests that the network reordered. rnic/flow
- * assumes a QP reuse there. The replay must keep this READ in the connection of the earlier
+ * reports a QP reuse there. The replay must assign this READ to the connection of the earlier
  * requests. */
 static void a_restarted_read_begins_no_use(void)
 {
@@ -188,9 +188,10 @@ static void add_read(struct talk *t, uint32_t psn, uint32_t cnt, uint32_t msn)
                        psn + i, msn, 512, 3);
 }
 
-/* After RESET the requester begins again at the first PSN, with an empty WRITE and a READ. The
- * first use ends with a READ that restarts, and lacks requests, so rnic/flow reports the QP reuse
- * only at the request behind the READ of the second use. */
+/* After RESET, the requester begins again at the first PSN, with an empty WRITE and a READ. Before
+ * RESET, a READ restarted and the capture lacks requests, so rnic/flow reports the QP reuse only at
+ * the request after the second connection's READ. The replay must begin the second connection at
+ * the empty WRITE. */
 static void an_empty_write_may_begin_the_next_use(void)
 {
     struct talk t;
@@ -247,7 +248,8 @@ static void a_late_ack_after_a_retransmission_begins_no_use(void)
     talk_free(&t);
 }
 
-/* Returns how many directions the talk has, and asserts that its replay passes. */
+/* Stores the capture of the conversation as $T/NAME. Asserts that its replay has no difference, and
+ * returns its number of directions. Frees the conversation. */
 static size_t count_passed(struct talk *t, const char *name)
 {
     struct replay replay;
@@ -262,7 +264,8 @@ static size_t count_passed(struct talk *t, const char *name)
     return cnt;
 }
 
-/* Appends one use of the QP pair: `cnt` SENDs from PSN 0, each with its ACK. */
+/* Appends a use of the QP pair, that is, the packets from its connection to its reset: `cnt` SENDs
+ * from PSN 0, each with its ACK. */
 static void add_sends(struct talk *t, uint32_t cnt, uint32_t len, uint8_t seed)
 {
     for (uint32_t i = 0; i < cnt; i++) {
@@ -271,8 +274,9 @@ static void add_sends(struct talk *t, uint32_t cnt, uint32_t len, uint8_t seed)
     }
 }
 
-/* Appends three uses that begin at one PSN; the second one has one message of 800 bytes. The first
- * request of the third one is a WRITE, or a SEND with another length than that message. */
+/* Builds a conversation in which the QPs are reset twice and begin at PSN 0 again. Between the two
+ * resets they exchange one message of 800 bytes. The first request after the second reset is a
+ * WRITE, or a SEND of another length. */
 static void add_short_use(struct talk *t, bool write)
 {
     talk_init(t);
@@ -289,8 +293,8 @@ static void add_short_use(struct talk *t, bool write)
     talk_read_resp(t, ROCE_OP_RC_READ_RESP_ONLY, 1, 2, 16, 2);
 }
 
-/* The program ends a use before a response arrives. Its next use begins with another request at the
- * same PSN. The first use cannot be replayed, and must not cause a difference. */
+/* The program resets the QPs before a response arrives. Then it begins with another request at the
+ * same PSN. The requests before the reset cannot be replayed, and must not cause a difference. */
 static void a_use_may_follow_a_use_without_responses(void)
 {
     struct talk t;
@@ -306,8 +310,8 @@ static void a_use_may_follow_a_use_without_responses(void)
     EXPECT_EQ(count_passed(&t, "no-response.pcap"), 1);
 }
 
-/* Two uses consist of the same atomics. In the second use, the Atomic ACKs have other original
- * values and count from 0 again. */
+/* The requester sends the same atomics before and after a reset of the QPs. After the reset, the
+ * Atomic ACKs have other original values, and their MSNs count from 0 again. */
 static void other_original_values_show_a_new_use(void)
 {
     struct talk t;
@@ -321,8 +325,8 @@ static void other_original_values_show_a_new_use(void)
     EXPECT_EQ(count_passed(&t, "equal-atomics.pcap"), 2);
 }
 
-/* A use consists of one READ that the use before also began with. Only the MSN of the response,
- * which counts from 0 again, shows the new use. */
+/* After a reset of the QPs, the requester sends only one READ, which equals its first request
+ * before the reset. Only the MSN of the response, which counts from 0 again, shows the reset. */
 static void a_read_that_counts_from_0_shows_a_new_use(void)
 {
     struct talk t;
@@ -339,7 +343,7 @@ static void a_read_that_counts_from_0_shows_a_new_use(void)
 }
 
 /* The network delays ACKs of retransmitted requests behind the response to a later READ. The MSN of
- * these ACKs is lower, but no new use begins before the pause. */
+ * these ACKs is lower, but the QPs are reset only in the pause of 100 ms that follows. */
 static void delayed_acks_begin_no_use(void)
 {
     struct talk t;
@@ -366,8 +370,9 @@ static void delayed_acks_begin_no_use(void)
     EXPECT_EQ(count_passed(&t, "delayed-acks.pcap"), 2);
 }
 
-/* Only one request shows that a use of one message is over. It shows a new use if it differs in
- * opcode and length, but if only its length differs, it may be an altered retransmission. */
+/* Between two resets, the QPs exchange one message. Only the first request after the second reset
+ * shows that reset. It shows the reset if it differs from the message in opcode and length. If only
+ * its length differs, it may be an altered retransmission. */
 static void a_use_of_one_message_is_a_use(void)
 {
     struct replay replay;
@@ -383,8 +388,8 @@ static void a_use_of_one_message_is_a_use(void)
     talk_free(&t);
 }
 
-/* The network delays the first request of the second use of the QPs. So the second use begins in
- * the capture with the second request and the sequence NAK for the first one. */
+/* The network delays the first request after a reset of the QPs. So the first captured packets
+ * after the reset are the second request and the sequence NAK for the first one. */
 static void a_use_may_begin_with_a_reordered_request(void)
 {
     struct talk t;
@@ -421,7 +426,7 @@ static void the_msn_shows_the_first_of_reordered_requests(void)
     talk_free(&t);
 }
 
-/* A program runs twice and sends the same messages. Only the MSN shows the second use. */
+/* A program runs twice and sends the same messages. Only the MSN shows that the QPs were reset. */
 static void equal_uses_are_told_apart_by_the_msn(void)
 {
     struct talk t;
@@ -433,8 +438,8 @@ static void equal_uses_are_told_apart_by_the_msn(void)
     EXPECT_EQ(count_passed(&t, "equal-uses.pcap"), 2);
 }
 
-/* At the end of a use, the requester retransmits a READ until its retries are used up. The next use
- * begins after these retransmissions, at an earlier PSN. */
+/* The requester retransmits a READ until its retries are used up, and the QPs are reset. The replay
+ * must begin the second connection after these retransmissions, at an earlier PSN. */
 static void a_use_begins_after_the_last_retries_of_the_use_before(void)
 {
     struct replay replay;
@@ -457,10 +462,10 @@ static void a_use_begins_after_the_last_retries_of_the_use_before(void)
     talk_free(&t);
 }
 
-/* Appends a use whose last request has no response, and the start of the next use: the responder
- * was reset first, and sends a sequence NAK because that request reaches it. The IPv4
- * identifications show that it sent the NAK after the responses with higher MSNs. Returns the frame
- * of the response to the second request of the new use, which has MSN `msn`. */
+/* Builds a conversation in which the last request before a reset has no response. The responder is
+ * reset first. It then receives this request and sends a sequence NAK. The IPv4 identifications
+ * show that it sent the NAK after the responses with higher MSNs. Returns the frame of the response
+ * to the second request after the reset, which has MSN `msn`. */
 static uint32_t add_stale_request(struct talk *t, uint32_t msn)
 {
     uint32_t frame;
@@ -480,8 +485,8 @@ static uint32_t add_stale_request(struct talk *t, uint32_t msn)
     return frame;
 }
 
-/* A retransmitted request of the previous use reaches the QP of the next use. This must pass. A
- * wrong MSN of a later response must still be a difference. */
+/* A request from before the reset is retransmitted, and reaches the responder's QP after the reset.
+ * This must pass. A wrong MSN of a later response must still be a difference. */
 static void a_request_may_arrive_in_the_next_use(void)
 {
     struct talk t;
@@ -494,9 +499,9 @@ static void a_request_may_arrive_in_the_next_use(void)
     talk_free(&t);
 }
 
-/* The responder was reset and received copies of the first two requests of the use before. So the
- * first two requests of the next use are duplicates, and their ACKs count two messages. A response
- * that counts a third message must still be a difference. */
+/* After the reset, the responder received and executed copies of the first two requests from before
+ * the reset. So the first two requests from after the reset are duplicates, and their ACKs count
+ * two messages. A response that counts a third message must still be a difference. */
 static void a_request_may_be_executed_in_the_next_use(void)
 {
     for (uint32_t more = 0; more < 2; more++) {
@@ -551,7 +556,8 @@ static void shifted_psns_after_empty_writes_begin_no_use(void)
     talk_free(&t);
 }
 
-/* One altered PSN begins no use, although the MSN is still low. */
+/* One request has a wrong, lower PSN. The replay must not assume a QP reuse, although the MSN is
+ * still low. */
 static void one_wrong_psn_begins_no_use(void)
 {
     struct talk t;
@@ -582,7 +588,8 @@ static void send_both_ways(struct talk *t, uint32_t requester_qp, uint32_t psn)
     talk_add(t, &pkt);
 }
 
-/* Adds an ACK to a QP of the responder's host that sends no request. */
+/* Adds an ACK to the responder's host with the destination QPN `qpn`, which no other packet of the
+ * capture has. */
 static uint32_t add_stray_ack(struct talk *t, uint32_t qpn, uint32_t psn)
 {
     struct roce_pkt pkt;
@@ -594,7 +601,8 @@ static uint32_t add_stray_ack(struct talk *t, uint32_t qpn, uint32_t psn)
     return talk_add(t, &pkt);
 }
 
-/* One altered MSN after a retransmission begins no use, although a use begins soon afterwards. */
+/* One MSN after a retransmission is wrong, and the QPs are reset soon afterwards. The replay must
+ * not assume another reset at the wrong MSN. */
 static void one_wrong_msn_before_a_use_begins_no_other_use(void)
 {
     struct talk t;
@@ -621,9 +629,10 @@ static void send_back(struct talk *t)
     talk_add(t, &pkt);
 }
 
-/* Adds seven WRITEs of eight packets behind one single-packet request, a SEND or a READ, and a SEND
- * in the other direction after response `wrong`. That response has MSN `msn`, and the other ones
- * count from 1. Returns the frame of that response. */
+/* Builds a conversation of one SEND or READ of one packet, and seven WRITEs of eight packets.
+ * Response number `wrong`, counted from 0, has MSN `msn`; the MSNs of the others are right. After
+ * response `wrong`, the responder's host also sends a SEND. Returns the frame of response `wrong`.
+ */
 static uint32_t add_wrong_msn(struct talk *t, bool read, uint32_t wrong, uint32_t msn)
 {
     uint32_t frame = 0;
@@ -652,8 +661,9 @@ static uint32_t add_wrong_msn(struct talk *t, bool read, uint32_t wrong, uint32_
     return frame;
 }
 
-/* One response has a wrong MSN, and the responses after it have lower MSNs. The other side sends
- * its first request after this response. The PSNs show that no new use begins there. */
+/* One response has a wrong MSN, and the responses after it have lower MSNs. Right after the wrong
+ * response, the responder's host sends its first request. The PSNs show that the QPs were not reset
+ * there. */
 static void one_wrong_msn_before_lower_ones_begins_no_use(void)
 {
     const struct {
@@ -693,8 +703,8 @@ static void one_wrong_msn_before_rnr_naks_begins_no_use(void)
     talk_free(&t);
 }
 
-/* The first response has a wrong MSN. A real use begins later, but the responses between both do
- * not show an earlier reset of the responder. */
+/* The first response has a wrong MSN. The QPs are reset later, but no response before that shows an
+ * earlier reset of the responder. */
 static void one_wrong_msn_long_before_a_use_shows_no_reset(void)
 {
     struct talk t;

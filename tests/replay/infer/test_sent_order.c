@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* The IPv4 identifications show the order in which an endpoint sent packets that the network
- * reordered before the capture point. */
+/* Tests that the replay orders packets by their IPv4 identifications, which show the order in which
+ * an endpoint sent packets that the network reordered before the capture point. */
 #include "replay/talk.h"
 #include "report/verdict.h"
 #include "support/suite.h"
@@ -8,7 +8,7 @@
 #define ACK      (ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE)
 #define RNR      (ROCE_SYNDROME_RNR | 31)
 #define SEQ_NAK  (ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ)
-#define MESSAGES 12u /* first messages, whose packets show that the identifications increase */
+#define MESSAGES 12u /* number of SENDs at the start; they show increasing identifications */
 
 static void add_send(struct talk *t, uint16_t id, uint32_t psn)
 {
@@ -108,8 +108,10 @@ static void add_write(struct talk *t, uint32_t psn)
     talk_add(t, &pkt);
 }
 
-/* The capture lacks the requests that the NAKs name. The WRITE with PSN 171 was sent first, so that
- * the rest behind the gap begins with it, and a second split would not divide the rest. */
+/* The capture lacks the requests that the NAKs name. So the replay splits the direction into the
+ * packets before this gap and those after it. The WRITE with PSN 171 was sent first, so the part
+ * after the gap begins with it, and has the same gap again. A second split would not divide this
+ * part, so the replay must add it only once. */
 static void rest_behind_a_gap_that_cannot_be_divided_is_added_once(void)
 {
     static const uint16_t before[] = {85, 713, 100, 101}, after[] = {163, 170, 171, 172, 173};

@@ -79,7 +79,8 @@ static void a_session_does_what_replay_needs(void)
     SAY("{\"op\":\"crc\",\"mr\":0,\"off\":3,\"len\":3}", "\"crc32\":");
     SAY("{\"op\":\"withdraw\",\"mr\":0}", "\"ok\":true");
     SAY("{\"op\":\"register\",\"mr\":0}", "\"rkey\":");
-    /* the CPU time of a request is bounded: at most 256 KiB, although the region is larger */
+    /* The agent reads at most 256 KiB for a request, although the region is larger. This bounds the
+     * CPU time of the request. */
     SAY("{\"op\":\"mr\",\"len\":1048576,\"access\":[]}", "\"mr\":1");
     SAY("{\"op\":\"crc\",\"mr\":1,\"off\":786432,\"len\":262144}", "\"crc32\":");
     SAY("{\"op\":\"crc\",\"mr\":1,\"off\":0,\"len\":262145}", "at most 262144 bytes");

@@ -86,9 +86,10 @@ static void json_report_has_the_facts_of_the_text(void)
                     0, "16 atomicacketh.orig 0x9 0x5 RC-RSP-122", "");
 }
 
-/* The JSON report names what the replay takes from the capture: the NAKs and the lost requests of
- * the responder, and the restarts and the responses of the requester. A capture without them has no
- * such member. */
+/* The JSON report lists what the replay took from the capture, because our RNIC cannot decide it.
+ * For a responder, these are NAKs and lost requests. For a requester, these are restarts, and
+ * responses that were lost or are missing. If there are none, the report lacks the member
+ * taken_from_capture. */
 static void json_names_what_is_taken_from_the_capture(void)
 {
 #define TAKEN_BY(side, name)                                                                       \

@@ -136,7 +136,8 @@ static void altered_messages_are_seen(void)
     expect_seen("udaddy", 2, of_sidr, "request_id", "ALL-CM-244");
 }
 
-/* Recorded exchanges pass, both complete and without any one or two of their frames. */
+/* Recorded exchanges pass if they are complete, and also if any one or two of their frames are
+ * missing. */
 static void missing_messages_never_differ(void)
 {
     static const char *const names[] = {
@@ -306,7 +307,7 @@ static void no_rej_id(struct roce_cm_msg *msg)
 }
 
 /* Linux forgets an exchange when it sends a REJ. So it answers a copy of the REQ, captured after
- * the REJ, as a new REQ. This copy must become another exchange. */
+ * the REJ, as a new REQ. The replay must count this copy and its answer as a second CM exchange. */
 static void a_req_copied_after_a_rej_begins_another_exchange(void)
 {
     void (*const second[])(struct roce_cm_msg *) = {other_rej_id, no_rej_id};

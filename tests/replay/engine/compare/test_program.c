@@ -88,8 +88,8 @@ static void refusals_that_no_local_reason_explains_differ(void)
     }
 }
 
-/* No executed request had the R_Key of the refused request, so only the key explains the refusal.
- */
+/* No executed request had the R_Key of the refused request, so this R_Key explains the refusal. A
+ * NAK for another reason than a remote access error must be a difference. */
 static void refusals_of_an_unknown_key_differ(void)
 {
     static const uint8_t codes[] = {1, 3};

@@ -129,9 +129,10 @@ static void sequence_nak_causes_go_back_n(void)
     expect_holds(&t, 1, 0, 1);
 }
 
-/* Appends sequence NAK 10, ACK 10 and sequence NAK 11 of a WRITE from PSN 10 on, as a responder
- * sends them if requests in flight overtake each other. Appends the answer to NAK 10 up to PSN 11.
- * The requester sends it before ACK 10 and NAK 11 arrive. */
+/* Appends a WRITE of three packets from PSN 10 on, and three responses: a sequence NAK with PSN 10,
+ * an ACK with PSN 10, and a sequence NAK with PSN 11. A responder sends them if requests in flight
+ * overtake each other. Then appends the first two packets that the requester retransmits because of
+ * the first NAK. It sends them before the ACK and the second NAK reach it. */
 static void start_crossing(struct talk *t)
 {
     talk_init(t);
@@ -144,8 +145,9 @@ static void start_crossing(struct talk *t)
     talk_write(t, MID, 11, 0, 0, 0, 1024, 2);
 }
 
-/* The requester answers NAK 10, then NAK 11, which arrived after the answer to NAK 10. Later it
- * gives up after one retry, so that our RNIC may retry only once. */
+/* The requester retransmits from PSN 10 because of the first NAK. During this retransmission, the
+ * second NAK arrives, and the requester retransmits from PSN 11. Later it gives up after one retry,
+ * so our RNIC may retry only once. */
 static void a_nak_that_crosses_the_answer_to_an_earlier_nak_holds(void)
 {
     struct talk t;
@@ -166,8 +168,9 @@ static void a_nak_that_crosses_the_answer_to_an_earlier_nak_holds(void)
     expect_holds(&t, 1, 0, 3);
 }
 
-/* NAK 11 and ACK 10 never arrive. The requester answers only NAK 10. In the second turn, the
- * response to the answer is lost behind the capture point too, and the ACK timeout expires. */
+/* The ACK and the second NAK never reach the requester, so it retransmits only because of the first
+ * NAK. In the second turn, the response to this retransmission is also lost behind the capture
+ * point, and the ACK timeout expires. */
 static void a_nak_lost_after_an_answered_nak_holds(void)
 {
     struct talk t;
@@ -184,7 +187,7 @@ static void a_nak_lost_after_an_answered_nak_holds(void)
     }
 }
 
-/* The answer to the NAK that crossed has another length. */
+/* The first packet that the requester retransmits because of the second NAK has another length. */
 static void a_wrong_answer_to_a_nak_that_crossed_differs(void)
 {
     struct talk t;
@@ -412,9 +415,9 @@ static void a_retransmission_may_carry_the_newer_buffer(void)
 }
 
 /* The network delays the response to a READ, so the requester retransmits the READ and the WRITE
- * after it. Linux rxe refuses the retransmitted READ. The requester ignores this NAK, because the
- * delayed response has completed the READ: it goes on with the WRITE. If it retransmits nothing, it
- * must be in the error state, and the new SEND is a difference. */
+ * after it. Linux rxe refuses the retransmitted READ. But the delayed response has completed the
+ * READ, so the requester ignores this NAK and retransmits the WRITE. If the requester never
+ * retransmits the WRITE, it must be in the error state, and its new SEND is a difference. */
 static void a_refusal_of_a_completed_read_is_ignored(void)
 {
     for (unsigned goes_on = 0; goes_on < 2; goes_on++) {
@@ -571,7 +574,8 @@ static void what_no_requester_sends_is_skipped(void)
     expect_skip(&t, "lengths that a conformant requester never uses");
 }
 
-/* One side is skipped and the other passes. The verdict line must count the skipped side. */
+/* The replay of the requester is skipped, and the replay of the responder passes. The verdict line
+ * must count the skipped one. */
 static void a_skipped_side_is_in_the_verdict_line(void)
 {
     struct replay r;

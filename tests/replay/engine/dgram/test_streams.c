@@ -227,9 +227,9 @@ static void expect_rule(const struct dgram_streams *streams, const struct diff *
         suite_fail(__FILE__, __LINE__, "%s: rule %s, not %s", d->field, rule ? rule : "none", want);
 }
 
-/* Replays the capture, changes parsed packet `at` but not its frame, and compares again. Asserts a
- * difference in field `received` of the receiver and in field `sent` of the sender; NULL: no
- * difference. */
+/* Replays the capture. Then changes packet `at` of the parsed packets, but not its frame, and
+ * compares again. Asserts a difference in field `received` of the receiver and in field `sent` of
+ * the sender; NULL: no difference. */
 static void expect_seen(struct talk *t, size_t at, void (*change)(struct trace_packet *),
                         const char *received, const char *sent)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Whether a conformant responder can have sent all responses of a conversation, if the network
- * behind the capture point delays, reorders or loses requests. */
+/* Tests the search for an order in which a conformant responder executed the requests and sent all
+ * its responses. The network behind the capture point may have delayed, reordered or lost requests.
+ */
 #include <stdlib.h>
 #include "engine/reasons/rc_execution.h"
 #include "replay/talk.h"
@@ -13,8 +14,9 @@
 #define RNR     (ROCE_SYNDROME_RNR | 14)
 #define REFUSED (ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS)
 
-/* Expects that no execution by Linux rxe (`rxe`) or another responder explains the response in
- * frame `frame`; 0: that all responses are possible. Frees the conversation. */
+/* Asserts that no order in which requests arrived and were executed explains the response in frame
+ * `frame`. If `frame` is 0, asserts that one order explains all responses. `rxe`: the responder is
+ * Linux rxe. Frees the conversation. */
 static void expect_impossible_for(struct talk *t, bool rxe, uint32_t frame)
 {
     struct replay r;
@@ -37,15 +39,15 @@ static void expect_impossible(struct talk *t, uint32_t frame)
     expect_impossible_for(t, true, frame);
 }
 
-/* SENDs with PSNs `from` to `to`, of one packet each. */
+/* Appends SENDs with PSNs `from` to `to`, of one packet each. */
 static void talk_sends(struct talk *t, uint32_t from, uint32_t to)
 {
     for (uint32_t psn = from; psn <= to; psn++)
         talk_send(t, ROCE_OP_RC_SEND_ONLY, psn, 10, (uint8_t)psn);
 }
 
-/* Frames 1 to 4 are SENDs, frames 5 and 6 sequence NAKs of two of them, frames 7 to 10 the SENDs
- * again. */
+/* Builds a conversation. Frames 1 to 4 are SENDs with PSNs 5 to 8. Frames 5 and 6 are sequence NAKs
+ * with PSNs `first` and `second`. In frames 7 to 10 the requester retransmits the SENDs. */
 static void talk_two_naks(struct talk *t, uint32_t first, uint32_t second)
 {
     talk_init(t);
@@ -63,12 +65,12 @@ static void requests_arrive_late(void)
 
     talk_two_naks(&t, 6, 7);
     expect_impossible(&t, 0);
-    talk_two_naks(&t, 7, 6); /* SEND 6 was executed before the first NAK */
+    talk_two_naks(&t, 7, 6); /* the SEND with PSN 6 was executed before the first NAK */
     expect_impossible(&t, 6);
     /* Impossible: a responder sends only one sequence NAK until the request arrives (R068). */
     talk_two_naks(&t, 6, 6);
     expect_impossible(&t, 6);
-    talk_two_naks(&t, 5, 8); /* no request was sent after SEND 8 */
+    talk_two_naks(&t, 5, 8); /* no request after PSN 8 was sent, so none could cause this NAK */
     expect_impossible(&t, 6);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Whether the order in which a responder sent its responses, which their IPv4 identifications show,
- * proves one of them wrong. */
+/* Tests whether the order in which a responder sent its responses proves one of them wrong. Their
+ * IPv4 identifications show this order. */
 #include "engine/reasons/rc_contradiction.h"
 #include "engine/reasons/rc_order.h"
 #include "replay/talk.h"
@@ -11,7 +11,7 @@
 #define MTU      1024u
 #define ACK      (ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE)
 #define SEQ_NAK  (ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ)
-#define MESSAGES 12u /* first messages, whose packets show that the identifications increase */
+#define MESSAGES 12u /* number of SENDs at the start; they show increasing identifications */
 
 static void add_messages(struct talk *t)
 {
@@ -22,7 +22,8 @@ static void add_messages(struct talk *t)
     }
 }
 
-/* Numbers the packets. Returns the first frame that `proves` shows to be wrong, or 0. */
+/* Sets the IPv4 identifications (talk_number()) and replays the conversation. Returns the frame of
+ * the first response that `proves` shows to be wrong, or 0. */
 static uint32_t first_wrong(struct talk *t, uint32_t lost,
                             bool (*proves)(const struct inferred_setup *, uint32_t))
 {
@@ -42,8 +43,9 @@ static uint32_t first_wrong(struct talk *t, uint32_t lost,
     return frame;
 }
 
-/* The responses to a READ, of which the second has PSN 12 + `second`. Returns the frame of the
- * first one. */
+/* Builds a conversation with a READ and its four responses. The second response has PSN 12 +
+ * `second`, where 13 is right, and the first one has MSN `first_msn`. Returns the frame of the
+ * first response. */
 static uint32_t add_read(struct talk *t, uint32_t second, uint32_t first_msn)
 {
     uint32_t frame;
@@ -65,7 +67,8 @@ static void the_responses_to_a_read_follow_each_other(void)
     EXPECT_EQ(first_wrong(&t, 0, contradicts_order), 0);
     add_read(&t, 2, 13);
     EXPECT_EQ(first_wrong(&t, 0, contradicts_order), frame);
-    /* The capture lacks the packets in which a second response begins. */
+    /* The identifications show that the capture lacks one packet before the second response, and
+     * none after it. So the third response shows that the PSN of the second one is wrong. */
     add_read(&t, 2, 13);
     EXPECT_EQ(first_wrong(&t, frame + 1, contradicts_order), frame + 1);
     add_read(&t, 0, 13);
@@ -82,7 +85,8 @@ static void the_msn_does_not_decrease_after_a_first(void)
     EXPECT_EQ(first_wrong(&t, 0, contradicts_order), frame);
 }
 
-/* Two atomics. The response to the first one has MSN `msn`. Returns its frame. */
+/* Builds a conversation with two atomics. The response to the first one has MSN `msn`. Returns the
+ * frame of this response. */
 static uint32_t add_atomics(struct talk *t, uint32_t msn)
 {
     uint32_t frame;
@@ -95,8 +99,8 @@ static uint32_t add_atomics(struct talk *t, uint32_t msn)
     return frame;
 }
 
-/* The first atomic may be executed and answered twice before the second response, but only if the
- * capture lacks the first responses to both. */
+/* The response to the first atomic may count both atomics if it answers a duplicate. This is
+ * possible only if the capture lacks the first responses to both. */
 static void the_first_msn_counts_no_later_atomic(void)
 {
     struct talk t;
@@ -109,8 +113,9 @@ static void the_first_msn_counts_no_later_atomic(void)
     EXPECT_EQ(first_wrong(&t, frame, contradicts_order), 0);
 }
 
-/* The first request with PSN 13 is a READ, the second one a WRITE. The responder may have executed
- * the WRITE, which draws no response. */
+/* The first request with PSN 13 is a READ, and the second one is a WRITE. The capture has no
+ * response with PSN 13, so the responder may have executed the WRITE, which the ACK with PSN
+ * 14 covers. */
 static void of_two_requests_with_one_psn_either_was_executed(void)
 {
     struct talk t;
@@ -125,7 +130,8 @@ static void of_two_requests_with_one_psn_either_was_executed(void)
     EXPECT_EQ(first_wrong(&t, 0, contradicts_order), 0);
 }
 
-/* Returns the frame of the second of two sequence NAKs. The second one has PSN `psn`. */
+/* Builds a conversation with two sequence NAKs, of which the second has PSN `psn`. Returns the
+ * frame of the second one. */
 static uint32_t add_naks(struct talk *t, uint32_t psn)
 {
     uint32_t frame;
@@ -154,7 +160,7 @@ static void two_sequence_naks_have_two_psns(void)
     EXPECT_EQ(first_wrong(&t, 0, repeats_sequence_nak), frame);
 }
 
-/* The capture ends with a sequence NAK of a request that it lacks. */
+/* The capture ends with a sequence NAK for a request that was not captured. */
 static void the_msn_of_a_nak_counts_no_incomplete_message(void)
 {
     struct talk t;

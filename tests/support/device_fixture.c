@@ -6,7 +6,7 @@
 
 #define GUARD_BYTE 0xA5
 
-/* Latest frame that fixture_out() parsed; its packet points into this buffer. */
+/* Frame of the latest packet that fixture_out() returned. The packet points into this buffer. */
 static uint8_t frame[ROCE_FRAME_MAX];
 
 struct rnic_attr fixture_device_attr(const struct pktgen *gen)

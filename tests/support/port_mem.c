@@ -19,8 +19,8 @@ struct lane {
     struct slot *slot;
     unsigned first;
     unsigned cnt;
-    /* Descriptor of the receiving side: readable while frames wait, or when a full ring of its own
-     * frames has free slots again. */
+    /* Event descriptor of the side that receives from this ring. Readable while the ring contains
+     * frames, and after this side waited for a free slot in the other ring and can send again. */
     int ready_fd;
 };
 

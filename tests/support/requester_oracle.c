@@ -40,8 +40,9 @@ static void count(struct oracle_view *v, enum oracle_count what)
     v->cnt[what].most++;
 }
 
-/* Returns whether the ACK timer can have expired by `now`: at the earliest T after its start, or 2T
- * if it already expired once without progress (R150). */
+/* Returns whether the ACK timer can have expired by `now`. It expires at the earliest T after its
+ * start, or 2T after its start if it already expired once without progress (R150). T is the
+ * timeout. */
 static bool may_have_fired(const struct requester_oracle *w, const struct oracle_view *v,
                            uint64_t now)
 {
@@ -86,8 +87,8 @@ static void merge(struct requester_oracle *w)
     }
 }
 
-/* For each view in which the ACK timer can have expired by `now`, adds a copy in which it did,
- * although no packet shows it. */
+/* For each view in which the ACK timer can have expired by `now`, adds a copy in which it has
+ * expired, although no packet shows it. */
 static void fork(struct requester_oracle *w, uint64_t now)
 {
     unsigned cnt = w->view_cnt;
@@ -140,8 +141,8 @@ static bool is_fetch(const struct roce_pkt *pkt)
     return pkt->op->kind != ROCE_KIND_SEND && pkt->op->kind != ROCE_KIND_WRITE;
 }
 
-/* Records a request at its first transmission: it has `cnt` positions from `at` on. `fetch` is true
- * if the request is a READ or atomic. */
+/* Records a request at its first transmission: it has `cnt` positions from `at` on (a position is a
+ * PSN minus the first PSN). `fetch` is true if the request is a READ or atomic. */
 static void learn(struct requester_oracle *w, uint32_t at, uint32_t cnt, bool fetch)
 {
     if (at + cnt > w->cap) {
@@ -154,8 +155,8 @@ static void learn(struct requester_oracle *w, uint32_t at, uint32_t cnt, bool fe
         w->end[w->max] = fetch ? at + cnt : 0;
 }
 
-/* Returns whether view `v` allows the requester to send position `at` at time `now`. Changes the
- * state in `v` if the packet shows that the timer expired. */
+/* Returns whether view `v` allows the requester to send the packet with position `at` (PSN minus
+ * first PSN) at time `now`. Changes the state in `v` if the packet shows that the timer expired. */
 static bool sends(const struct requester_oracle *w, struct oracle_view *v, uint32_t at,
                   uint64_t now)
 {
@@ -250,7 +251,7 @@ static void progress(struct oracle_view *v, uint32_t was)
     v->patient = false;
 }
 
-/* Applies an ACK or NAK with position `at` to view `v`. */
+/* Applies an ACK or NAK with position `at` (PSN minus first PSN) to view `v`. */
 static void take_aeth(struct requester_oracle *w, struct oracle_view *v, uint32_t at,
                       uint8_t syndrome, uint64_t now)
 {
@@ -275,7 +276,7 @@ static void take_aeth(struct requester_oracle *w, struct oracle_view *v, uint32_
         w->took_fatal = true;
 }
 
-/* Applies a READ or atomic response with position `at` to view `v`. */
+/* Applies a READ or atomic response with position `at` (PSN minus first PSN) to view `v`. */
 static void take_data(struct requester_oracle *w, struct oracle_view *v, uint32_t at)
 {
     uint32_t was = v->una;

@@ -17,7 +17,7 @@
  * other side is slower. If the peer does not wait for ACKs, the device coalesces the ACKs of
  * several WRITEs (live.c). So the number of frames that the device sent is printed as well.
  *
- * The longest times show the waits of the machine: those of bare libpcap have no other cause.
+ * The longest times contain waits for a CPU: the longest times of bare libpcap have no other cause.
  *
  * The option --qps N measures only the packet rate with N QPs, compared with the rate with 64 QPs.
  *
@@ -481,8 +481,8 @@ static void account(const char *iface, bool client, int fd, const struct conf *c
     fflush(stdout);
 }
 
-/* The measured round-trip times, s. Each ratio (of_bare, of_twice) is computed from two
- * measurements of the same turn. */
+/* Measured round-trip times, s. Each ratio (of_bare, of_twice) compares two times that were
+ * measured in the same turn. */
 struct trips {
     unsigned cnt;
     double bare[RUNS_MAX * PIECES], twice[RUNS_MAX * PIECES], live[RUNS_MAX * PIECES];
@@ -505,7 +505,8 @@ static void time_trips(struct trips *trips, const char *iface, bool client, int 
     }
 }
 
-/* Prints typical time, mean and 99.9 % of the round trips. Sorts the samples. */
+/* Prints the median, the mean and the 99.9th percentile of the round-trip times. Sorts the samples.
+ */
 static void print_samples(const char *name, struct samples *samples)
 {
     double typical = median(samples->ns, (unsigned)samples->cnt), sum = 0;

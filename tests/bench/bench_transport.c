@@ -79,7 +79,7 @@ static double median(double *v, unsigned cnt)
     return v[cnt / 2];
 }
 
-/* Calls run() for `cnt` messages, once. Returns the time for one message, s. */
+/* Calls run() once with `cnt` messages. Returns the time for one message, s. */
 static double once(void (*run)(uint64_t, uint32_t), uint32_t len, uint64_t cnt)
 {
     double start = bench_now();

@@ -329,9 +329,10 @@ void roce_flow_finish(struct roce_flow *flow);
 bool roce_flow_split(struct roce_flow *flow, struct roce_flow **part, unsigned cnt,
                      void *const *user, const uint8_t *part_of, void (*gate)(void *user));
 
-/* Fills `look` for a packet. The caller passes the packets in the order of the capture. Needs
- * in->digest. Returns true if no later packet may be fed to any part before roce_flow_feed() has
- * returned for this packet. */
+/* Computes `look` for a packet: the facts about the packet that depend on earlier packets of all
+ * hosts. The caller has set in->digest, and calls this function for the packets in the order of the
+ * capture, before it feeds them to the parts of roce_flow_split(). Returns true if the caller must
+ * feed no later packet to any part before roce_flow_feed() has returned for this packet. */
 bool roce_flow_look(struct roce_flow *flow, const struct roce_flow_in *in,
                     struct roce_flow_look *look);
 

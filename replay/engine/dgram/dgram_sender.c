@@ -225,8 +225,9 @@ static void take_packet(void *user, const struct roce_pkt *pkt)
         k->rc = compare_sent(k->t, k->m, &k->at, pkt);
 }
 
-/* Compares the packets that our RNIC sends for a message. Returns the status of the completion,
- * or -1 if there is no completion. */
+/* Fetches the packets that our RNIC sends for message k->m, and compares each of them with the
+ * recorded packet that has its PSN. Returns the status of the completion, or -1 if there is no
+ * completion. */
 static int take_sent(struct taking *k)
 {
     struct dgram_sender *t = k->t;

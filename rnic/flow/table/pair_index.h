@@ -20,8 +20,9 @@ void roce_pair_index_remove(struct roce_flow *flow, struct roce_endpoint *side);
 struct roce_endpoint *roce_pair_candidates(const struct roce_flow *flow,
                                            const struct roce_endpoint *side);
 
-/* Counts the first direction of the new connection `conn`, of a connected service, for
- * roce_pair_is_alone(). */
+/* Increments the number of connections from the host of conn->side[0] to the host of conn->side[1],
+ * for roce_pair_is_alone(). The caller calls this function once for each new connection of a
+ * connected service. */
 void roce_pair_index_count(struct roce_flow *flow, const struct roce_conn *conn);
 
 /* Returns whether the capture has no other connection of a connected service between the two hosts

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * QPN allocator: the QPNs of one process on one interface. The processes of an interface divide
- * its QPN space into blocks. To claim a block, a process registers a name
- * for it in the registry (registry.h), which gives each name to one process only.
+ * its QPN space into blocks. To claim a block, a process registers a name for it in the registry
+ * (registry.h), which gives each name to one process only.
  */
 #ifndef PORT_SHARED_QPN_ALLOC_H
 #define PORT_SHARED_QPN_ALLOC_H
@@ -42,13 +42,14 @@ struct rnic_block {
 /* All QPNs of one process on one interface. */
 struct rnic_qpn_alloc {
     char iface[RNIC_IFNAME_MAX];
-    bool whole; /* the process owns the whole QPN space and claims no registry names */
+    bool whole; /* the process owns the whole QPN space and registers no names */
     struct rnic_block *block;
     unsigned block_cnt;
 };
 
-/* Claims the first block. With `whole`, the process gets the whole QPN space and claims no names in
- * the registry. Returns 0 or a negative errno. */
+/* Claims the first block of QPNs: registers the name of the block in the registry (registry.h).
+ * With `whole`, the process gets the whole QPN space of the interface and registers no name.
+ * Returns 0 or a negative errno. */
 int rnic_qpn_alloc_init(struct rnic_qpn_alloc *qpns, const char *iface, bool whole,
                         struct rnic_entropy *entropy);
 void rnic_qpn_alloc_fini(struct rnic_qpn_alloc *qpns);
@@ -56,8 +57,8 @@ void rnic_qpn_alloc_fini(struct rnic_qpn_alloc *qpns);
 /* In a child of fork(): closes its copies of the sockets with which the parent claims its QPN
  * blocks. */
 void rnic_qpn_alloc_drop(struct rnic_qpn_alloc *qpns);
-/* Forgets the descriptors of the claims without closing them. Other files may now have these
- * descriptor numbers. The data of the blocks stays. */
+/* Forgets the descriptors of the sockets that claim the blocks, without closing them. Other files
+ * may now have these descriptor numbers. The data of the blocks stays. */
 void rnic_qpn_alloc_forget(struct rnic_qpn_alloc *qpns);
 /* Allocates a QPN. Returns the QPN, or 0 if none is left. Sets *grew if it claimed another block.
  */

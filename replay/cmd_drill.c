@@ -476,8 +476,8 @@ static int report_check(const struct drill_suite *suite, bool list)
         variants += !suite->at[i].unusable;
     }
     if (drills && !list)
-        printf("%zu drill%s with %zu variant%s: fine\n", drills, drills == 1 ? "" : "s", variants,
-               variants == 1 ? "" : "s");
+        printf("%zu drill%s with %zu variant%s: no error\n", drills, drills == 1 ? "" : "s",
+               variants, variants == 1 ? "" : "s");
     return status;
 }
 

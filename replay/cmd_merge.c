@@ -598,10 +598,9 @@ static int restore_case(struct drill_suite *suite, const struct placed_case *pla
     json_object_del(placed->json, "merge");
     return c->ladder && c->section
                ? 0
-               : error_set(
-                     error,
-                     "%s: a drill lacks the text that rocedrill merge needs and --shard writes",
-                     placed->path);
+               : error_set(error,
+                           "%s: a drill lacks merge.text or merge.section, which --shard writes",
+                           placed->path);
 }
 
 static int print_drill(const struct merge_args *args, const struct drill_suite *suite,

@@ -224,7 +224,8 @@ static void add_refused_for_now(struct strbuf *t, const struct roce_conn_summary
     strbuf_addf(t, sum->facts.end_paged ? " delayed " : " had no receive buffer for ");
     add_request(t, sum);
     strbuf_addf(t, "%s: RNR NAK, the last one in frame %u",
-                sum->facts.end_paged ? ", which needs no receive" : "", sum->facts.end_frame);
+                sum->facts.end_paged ? ", although it needs no receive WQE" : "",
+                sum->facts.end_frame);
 }
 
 /* Appends that a request has no response, and which QP enters the error state. */

@@ -170,7 +170,8 @@ static void complete_request(struct state *s, struct posted *p, const struct ibv
     const struct step *step = p->step;
 
     s->sends_open--;
-    printf("%s message %d qp %d: %s\n", step->text, p->number, step->qp, status_name(wc->status));
+    printf("%s: message %d on qp %d completed: %s\n", step->text, p->number, step->qp,
+           status_name(wc->status));
     if (step->expect != WC_ANY && (int)wc->status != step->expect)
         fail(s, "wanted: %s (vendor error 0x%x)", status_name(step->expect), wc->vendor_err);
     if (wc->status == IBV_WC_SUCCESS && p->expect && memcmp(p->data, p->expect, p->len))

@@ -49,7 +49,7 @@ static void grammar_and_check(void)
     CHECKRUN_EXPECT("$R drill --words", 0, "\nconnect           [timeout]", "");
     CHECKRUN_EXPECT("$R drill --words", 0, "\ncomp              id [len]", "");
     CHECKRUN_EXPECT("$R drill --words", 0, "\nREJ: local_comm_id remote_comm_id message ", "");
-    CHECKRUN_EXPECT("$R drill --check $T/d", 0, "4 drills with 5 variants: fine\n", "");
+    CHECKRUN_EXPECT("$R drill --check $T/d", 0, "4 drills with 5 variants: no error\n", "");
     CHECKRUN_EXPECT("$R drill --list $T/d | grep -c :", 0, "4\n", "");
     CHECKRUN_EXPECT("$R drill --list $T/d", 0, "1-pass.drill: ", "");
     /* An unknown rule id is an error in the head of a drill, at the end of a line, and after
@@ -59,7 +59,7 @@ static void grammar_and_check(void)
                     2, "", "rule.drill:3:7: no rule has the id RC-RSP-999");
     CHECKRUN_EXPECT("sed 's/RC-RSP-102/RC-RSP-998/' $T/d/g/2-fail.drill >$T/rule.drill; "
                     "$R drill --check $T/rule.drill $T/d/g",
-                    2, "2 drills with 3 variants: fine\n",
+                    2, "2 drills with 3 variants: no error\n",
                     "rule.drill:7:36: no rule has the id RC-RSP-998");
     CHECKRUN_EXPECT("sed 's/^role/allow ALL-FMT-997\\nrole/' $T/d/g/2-fail.drill >$T/rule.drill; "
                     "$R drill --check $T/rule.drill",

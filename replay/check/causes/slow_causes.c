@@ -129,8 +129,8 @@ static void add_followers(struct strbuf *t, const struct slow_direction *w, uint
 
     if (r->packets != again || r->go_backs == again || w->mine->missing_repeats)
         return;
-    strbuf_addf(t, ", %" PRIu64 " that %s asked for and %" PRIu64 " that followed", r->go_backs,
-                r->go_backs == 1 ? "it" : "these", again - r->go_backs);
+    strbuf_addf(t, ", %" PRIu64 " that the NAK%s and %" PRIu64 " because of go-back-N", r->go_backs,
+                r->go_backs == 1 ? " names" : "s name", again - r->go_backs);
 }
 
 /* Prints which percentage of the packets and of the payload the requester retransmitted. */

@@ -96,8 +96,8 @@ static void headlines_name_the_loss(void)
                                    "check for drops from the capture point to 192.0.2.1\n"},
         {"rc-loss-read-responses", "1 of 11 packets (9.1 %) was retransmitted after a timeout\n"},
         {"rc-loss-request",
-         "6 of 14 packets (43 %) were retransmitted after a sequence NAK, 1 that it asked for and "
-         "5 that followed: 6144 bytes, 46 % of the payload\n"},
+         "6 of 14 packets (43 %) were retransmitted after a sequence NAK, 1 that the NAK names and "
+         "5 because of go-back-N: 6144 bytes, 46 % of the payload\n"},
         {"rc-rnr-then-success",
          "waiting: 63.15 ms for RNR NAKs, 20.44 ms for slow responses; 6.735 ms idle "},
         {"multi-qp", "connections (a missing number is the other direction of a listed "

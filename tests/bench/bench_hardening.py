@@ -22,7 +22,7 @@ import shapes  # noqa: E402
 from tshark import Tshark  # noqa: E402
 
 LIMIT = 3  # percent
-FEW = 4  # packets of the capture that measures the start of a program
+FEW = 4  # number of packets of a short capture, which shows the cost of starting a program
 COMMANDS = {"check": ["check", "-q"], "check --json": ["check", "-q", "--json", "/dev/null"], "decode": ["decode", "-q"],
             "replay": ["replay", "-q"]}
 
@@ -39,7 +39,7 @@ def instructions(command):
                           stderr=subprocess.PIPE, text=True, errors="replace", check=False)
     found = re.findall(r"I +refs: +([\d,]+)", done.stderr)
     assert found and done.returncode in (0, 1), done.stderr[-2000:]
-    return int(found[-1].replace(",", ""))  # setpriv, which starts tshark, has no count
+    return int(found[-1].replace(",", ""))  # setpriv, which executes tshark, prints no count
 
 
 def main():

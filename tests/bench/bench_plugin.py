@@ -84,7 +84,7 @@ def main():
             print(f"{name:24} time {cpu[True]:6.2f} s / {cpu[False]:6.2f} s = {cpu[True] / cpu[False]:.2f}"
                   f"   memory {mem[True] >> 10} / {mem[False] >> 10} MiB = {mem[True] / mem[False]:.2f}", flush=True)
         have = {plugin: items(shark, path, plugin) for plugin in (True, False)}
-        cost = {plugin: cpu[plugin] / have[plugin] for plugin in have}  # for the last mode, which builds the complete tree
+        cost = {plugin: cpu[plugin] / have[plugin] for plugin in have}  # cpu is that of the last mode, which builds the whole tree
         print(f"{'items of a packet':24} {have[True]:.1f} / {have[False]:.1f} = {have[True] / have[False]:.2f}"
               f"   time an item {cost[True] / cost[False]:.2f}")
     return 0

@@ -85,7 +85,7 @@ def perftest(program, *options, wire="pcap", column=None):
                 program.endswith("bw"), wire)
 
 
-QUICK = 40  # with --quick, a run over shared memory sends this part of the messages
+QUICK = 40  # with --quick, a run over shared memory sends one in QUICK of the messages
 
 
 def shm(program, cnt, *options, column=None):
@@ -130,7 +130,7 @@ def rping(wire):
         server.wait()
 
 
-recorded = {}    # figures of the newest recording
+recorded = {}    # figures of the latest recording (rnic-run -w)
 
 
 def write_rate(file):

@@ -48,7 +48,7 @@ PROGRAMS = (r"(?:rocedrill|rnic-run|rnic-info|build/bin/\S+|tcpdump|tshark|wires
             r"\.?\./\w+|apt|apt-get|configure|for|parallel|sbatch|raw_ethernet_lat|RPMA_\w+|(?:tests|replay|plugin|traces)/\S+)")
 COMMAND = re.compile(rf"^ *(?:\$ )?(?:(?:target|here) +)?({PROGRAMS}(?: .*|$))")
 INLINE = re.compile(r"`((?:tcpdump|ssh|wireshark|tshark|xdg-open|ip) [^`]+)`")
-# A command of our programs within a line. A word in capitals stands for something of the reader.
+# A command of our programs within a line. The reader replaces each word in capitals, such as CAPTURE.
 OURS = re.compile(r"`((?:rocedrill|rnic-run|rnic-info)(?: [^`]*)?)`")
 PLACEHOLDER = re.compile(r"\b[A-Z]{2,}\b")
 NOT_RUN = TOP / "tests/documents/not_run.txt"
@@ -60,7 +60,7 @@ class Example:
     def __init__(self, at, command, indent):
         self.at, self.command, self.indent = at, command, indent
         self.begin = self.end = 0  # 0, 0: no printed output
-        self.status_max = 0  # highest allowed exit status, without a printed output
+        self.status_max = 0  # highest allowed exit status of an example without a printed output
 
     def output(self, lines):
         return [line.removeprefix(self.indent) for line in lines[self.begin:self.end]]

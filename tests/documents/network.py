@@ -126,7 +126,7 @@ class Test:
         before = sockets()
         child = self.start(command)
         until(command, lambda: sockets() > before or child.poll() is not None)
-        time.sleep(1)  # until the socket is bound to the interface
+        time.sleep(1)  # waits until the command has bound its socket to the interface
         for frame in frames or self.frames:
             self.wire.send(frame)
         time.sleep(1.5)

@@ -13,7 +13,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ATTACKS = ("guessed_everything", "guessed_psns_and_keys", "naks", "rnr_naks", "acknowledgements", "congestion_notifications",
            "connection_requests", "connection_requests_of_many", "odd_connection_requests", "connection_messages",
            "impossible_requests", "disconnects", "garbage", "wrong_lengths", "repeated_frames")
-LISTENER_PORT = 7200  # port that the floods of REQs name
+LISTENER_PORT = 7200  # CM port to which the floods of REQs are sent
 LISTENER_MEMORY = 400 << 10  # memory limit of the listener, KiB
 lab = None
 

@@ -28,7 +28,7 @@ CPU = 60  # s
 BROKEN = "Cannot allocate memory|CRASHED|AddressSanitizer|LeakSanitizer|runtime error:"
 PACKETS = 6000
 FEW = 300  # packets of each shape in the first turn
-SINGLY = ("check", "replay", "replay --closed-loop", "replay --strict")  # commands that read each shape alone in the first turn
+SINGLY = ("check", "replay", "replay --closed-loop", "replay --strict")  # in the first turn, these commands read each shape alone
 FRAMES = 400  # maximum number of frames of a recorded capture that are used
 PREFIX = 42  # bytes before the BTH of a frame over Ethernet and IPv4
 

@@ -63,20 +63,20 @@ ENGINES = {
     "plot": ["plot", "--connection", "0", "--svg", "/dev/null"],
 }
 PLUGIN = "plugin"
-TEXTS = {  # command of each parser, its texts, and their length in bytes
+TEXTS = {  # for each parser of text: command, kinds of texts, and length of a text in bytes
     "drill --check": (["rocedrill", "drill", "--check"], texts.DRILLS, 40000),
     "agent": (["fuzz_agent", "-runs=0"], texts.AGENT, texts.AGENT_ROOM),
 }
-LIVE = {  # command of each receiver, and its frames
+LIVE = {  # for each receiver of frames: command, and kinds of frames
     "live": (["live_input"], live.SHAPES),
     "live port": (["port_input", "live"], live.PORT_SHAPES),
     "shm ring": (["port_input", "shm"], live.SHM_SHAPES),
 }
 LATE = 60  # longest run, s
-RSS_NOISE = 1 << 20  # difference of two equal runs, bytes
-CPU_NOISE = 0.001  # the same, s
-SUSPECT = 0.4  # part of the limit from which instructions are counted, because CPU time varies with the load
-RUNS = 3  # runs of which the least CPU time counts
+RSS_NOISE = 1 << 20  # difference in memory between two runs with the same input, bytes
+CPU_NOISE = 0.001  # difference in CPU time between two runs with the same input, s
+SUSPECT = 0.4  # above this part of the limit, the instructions of an input are counted, because CPU time varies with the load
+RUNS = 3  # number of runs; the one with the least CPU time counts
 MAD, CM_QPN, CM_REQ = 62, b"\0\0\1", b"\0\x10"  # offset of a MAD in a frame over IPv4, and fields of a REQ
 
 # valgrind counts `rep stosb` and `rep movsb` as one instruction for each byte. glibc then uses loops of 32 bytes.
@@ -91,10 +91,10 @@ class Engine:
         self.command, self.name, self.folder = command, name, folder
         self.shapes = shapes_of or shapes.SHAPES
         self.rocedrill, self.peak = (os.path.join(bin_dir, program) for program in ("rocedrill", "peak"))
-        self.costs = {}  # by method of measuring: cost of an empty input, of a unit and of a connection
+        self.costs = {}  # for each method of measuring: cost of an empty input, of a unit and of a connection
         self.rss = 0
-        self.byte = 0  # memory for each byte by which units are longer than ordinary ones
-        self.counted = {}  # number of connections of the last capture
+        self.byte = 0  # measured memory for each byte by which a unit is longer than an ordinary unit, bytes
+        self.counted = {}  # number of connections of the capture that was measured last
 
     def inputs(self, cnt):
         """Yields the name and the input of each shape."""
@@ -225,7 +225,7 @@ class Live(Engine):
 class Parser(Engine):
     """A command that reads text. Its cost is that of each byte."""
 
-    REPEATS = 20  # number of times that a measured run reads the text, because it takes too little CPU time
+    REPEATS = 20  # a measured run reads the text this number of times, because one time needs too little CPU time
 
     def __init__(self, command, name, folder, bin_dir, shapes_of, room):
         super().__init__(command, name, folder, bin_dir, shapes_of)

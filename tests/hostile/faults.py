@@ -13,19 +13,19 @@ import signal
 import bounded
 import lab as labs
 
-HANG = 60  # longest run of a pair that may still do its work after the fault, s
+HANG = 60  # time limit of a server and its client that may finish their work after the fault, s
 # time after which a program whose peer was killed gives up, s: the retry timeouts of its QP or, if file_transfer has no
 # request outstanding, its own limit
 RETRIES = {"ib_write_bw": 6, "rping": 6, "transfer": 12}
-ENDING = 4  # time in which a program, rnic-run and a recording end, s
+ENDING = 4  # time limit for the end of a program, its rnic-run and its recording, s
 LONGEST = {"ib_write_bw": 1.5, "rping": 1.5, "transfer": 0.2}  # longest wait before a fault, s
-LONGEST_TO_KILL = {"ib_write_bw": 0.25, "rping": 0.25, "transfer": 0.1}  # the same for a kill, s
-EARLY = 0.1  # part of the kills that may precede the RDMA connection
-ENDLESS = 1000  # size of a pair that cannot end before it is killed
+LONGEST_TO_KILL = {"ib_write_bw": 0.25, "rping": 0.25, "transfer": 0.1}  # longest wait before a kill, s
+EARLY = 0.1  # part of the kills that do not wait until the programs have an RDMA connection
+ENDLESS = 1000  # amount of work that a server and its client cannot finish before one of them is killed
 TURN = 128  # largest number of frames that a program sends before it writes them to its recording
 CUT = "truncated dump file"  # message of `rocedrill check` about an incomplete packet
 FAKETIME = "$(dpkg -L libfaketime | grep MT.so)"  # preloaded library that changes the time of day for a program
-lab = current = None  # `current`: name of the fault
+lab = current = None  # `current`: name of the fault that is played
 outcomes = collections.defaultdict(collections.Counter)  # (fault, kind of pair): statuses of (server, client)
 hits = collections.defaultdict(collections.Counter)  # (fault, kind of pair): "kills", and "hits" of them (close)
 

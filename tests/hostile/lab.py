@@ -23,7 +23,7 @@ SERVER, CLIENT = 0, 1
 PATIENCE = 120  # longest wait on a loaded machine, s
 FILE_SIZE = 3000000
 SLOWLY = ["--rate_limit_type", "SW", "--rate_limit", "10", "--rate_units", "M", "--burst_size", "2"]  # MiB/s
-RANDOM_SIZE = 4  # size of a pair up to which all bytes of its file are random; the others are 0 and need no disk
+RANDOM_SIZE = 4  # the first RANDOM_SIZE * FILE_SIZE bytes of a file are random; the others are 0 and need no disk
 TRANSFER = "transfer"
 UNWRITTEN = 8192  # bytes that a killed file_transfer may not have written to its file
 RESULT = r"^ 65536 +\d+"  # last line of ib_write_bw
@@ -113,7 +113,7 @@ class Pair:
                         [program, "send", host, str(port), self.source]]
         self.commands = []
         for side, command in enumerate(commands):
-            if shell[side]:  # this setting changes only the program, not rnic-run
+            if shell[side]:  # the shell command limits only the program, not rnic-run
                 command = ["sh", "-c", f'{shell[side]}; exec "$@"', "sh", *command]
             preload = rows_of.runtime_first(command[0].replace(lab.bin, "{BIN}"), PRELOAD, lab.bin)
             self.commands.append(self.spaces[side].command(os.path.join(lab.bin, "rnic-run"), "-i", LINK, *wire_words,

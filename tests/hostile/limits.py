@@ -17,13 +17,13 @@ import bounded
 import shapes
 from captures import Tshark
 
-CONNECTIONS = 14000  # number of connections; the line of each has about 3 KiB
+CONNECTIONS = 14000  # number of connections; check --json prints about 3 KiB for each
 ROOM = 64 << 20
 HEADER = 24  # bytes before the first record of a pcap file
 START, FRAME_ROOM = 1 << 20, 16 << 10
 LONG = (1 << 30) + (64 << 20)  # length of a long capture, bytes
 FRAME = 200000
-SHARED = 290000  # number of connections that need about 600 MB, and more than replay accepts
+SHARED = 290000  # number of connections for which check needs about 600 MB, and which replay refuses as too many
 ROWS = 100000  # rows of a table of the plugin
 
 

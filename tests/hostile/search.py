@@ -7,7 +7,7 @@ import time
 
 import captures
 
-KEPT = 8  # inputs of each kind that the search changes
+KEPT = 8  # number of inputs of each kind that the search keeps, to change them further
 
 
 def changed_frames(rng, frames):
@@ -54,7 +54,7 @@ def search(worst, args, rng, folder):
     """Runs all shapes, then changed inputs for a time. Returns the number of changed inputs."""
     path, engine, turns = os.path.join(folder, "turn"), worst.engine, 0
     size = engine.search_size(args.packets)
-    for count in (engine.seconds, engine.memory):  # now, because it replaces the memory of the last run
+    for count in (engine.seconds, engine.memory):  # before worst.run(), because learn() overwrites the memory of the last run
         engine.learn(count, size)
     for name, worth in engine.inputs(size):
         if re.search(args.only or "", f"{engine.name}: {name}$"):
@@ -65,7 +65,7 @@ def search(worst, args, rng, folder):
         if not rng.randrange(4):
             worth = joined(rng, worth, rng.choice(worst.found + worst.heavy)[2])
         worth = engine.changed(rng, worth)
-        if len(worth) > size // 2:  # the start of the program would decide the cost of a short input
+        if len(worth) > size // 2:  # for a shorter input, the start of the program would be most of the cost
             worst.run(name.split(" ")[0] + " changed", path, worth)
         turns += 1
     return turns

@@ -15,7 +15,7 @@ from packet_builder import HOSTS, aeth, bth, cm, reth, roce, roce6  # noqa: E402
 WRITE_FIRST, WRITE_ONLY, READ, READ_FIRST, READ_MIDDLE, READ_ONLY, ACK = 6, 10, 12, 13, 14, 16, 17
 ATOMIC_ACK, FETCH_ADD, FLUSH = 18, 20, 28
 UC_WRITE_FIRST, UC_WRITE_MIDDLE, UC_WRITE_ONLY, UD_SEND, XRC_SEND, XRC_ACK = 0x26, 0x27, 0x2A, 0x64, 0xA4, 0xB1
-REQUESTER, RESPONDER = 0x200, 0x100  # QPN that requests name, and that responses name
+REQUESTER, RESPONDER = 0x200, 0x100  # destination QPN of requests, and destination QPN of responses
 LONGEST = 0x7FFFFFFF  # bytes of the longest message
 NAK_SEQUENCE = 0x60
 SHAPES = {}

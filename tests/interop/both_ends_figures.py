@@ -46,7 +46,7 @@ FIRST = (0x00, 0x06)           # First of SEND and WRITE, without service bits
 LAST = (0x02, 0x03, 0x08, 0x09, 0x16)
 ONLY = (0x04, 0x05, 0x0A, 0x0B, 0x17)
 SENDS = (*range(0x00, 0x06), 0x16, 0x17)
-FULL = {0x0D: 20, 0x0E: 16}    # bytes from BTH to ICRC without payload, of full packets
+FULL = {0x0D: 20, 0x0E: 16}    # by opcode of packets with a full path MTU of payload: number of other bytes from BTH to ICRC
 # Number of bytes from BTH to ICRC that are not payload, by opcode.
 AROUND = {0x00: 16, 0x01: 16, 0x02: 16, 0x03: 20, 0x04: 16, 0x05: 20, 0x06: 32, 0x07: 16, 0x08: 16,
           0x09: 20, 0x0A: 32, 0x0B: 36, 0x16: 20, 0x17: 20}
@@ -65,7 +65,7 @@ class Packet:
         self.service = self.opcode >> 5
         self.response = self.service == 0 and self.oper in RESPONSES
         self.flow = (self.src, self.dst, self.qpn)
-        self.sent = None  # for a delivered packet: index of the sent packet
+        self.sent = None  # of a delivered packet: index of the sent packet that it equals
         self.copy = False
 
     def payload(self):
@@ -120,7 +120,7 @@ def match(sent, came):
             p.sent = last[name(p)] = free[name(p)].popleft()
         else:
             p.sent, p.copy = last.get(name(p)), True
-    return {i for of in free.values() for i in of}  # the sent packets that were not delivered
+    return {i for of in free.values() for i in of}  # indices of the sent packets that were not delivered
 
 
 def after(p, mtu):
@@ -187,7 +187,7 @@ def messages(seen, answers, mtu):
             parts.setdefault(p.psn, p)
     origin = next(iter(parts), 0)
     parts = dict(sorted(parts.items(), key=lambda part: -behind(part[0], origin)))
-    open_ = []  # (kind, first PSN, last PSN, bytes, time)
+    open_ = []  # for each message that begins: (kind, first PSN, last PSN, bytes, time)
     start = None
     total = 0
     for psn, p in parts.items():

@@ -159,13 +159,13 @@ def judge(args, name):
         done = completed_by_program(file.read()) if "random_verbs" in about["client"] else {}
     for point in POINTS:
         path = os.path.join(folder, point + ".pcap")
-        # An end records its packets before netem's queue. A packet that the queue refuses never leaves the
-        # end, and rxe learns of the refusal, so this capture shows more than the capture point of any host.
+        # An end records its packets before netem's queue. If the queue refuses a packet, the packet never leaves the
+        # end, and rxe detects this. No capture point of a user sees such packets, so these captures are not judged.
         if os.path.getsize(path) <= 24 or point in SIDES and about["netem"][SIDES.index(point)].startswith("rate"):
             continue
         peer = profile(about["kernel"])
         replay, check = replayed(args, path, peer), checked(args, path, peer)
-        # In a conversation "leave", the end that leaves polls no completions.
+        # In a conversation of kind "leave", one end leaves early and polls no completions.
         if point in done and about["kind"] not in ("leave", "ud", "uc"):
             v6 = "left=2001" in about["client"]
             address = ADDRESS[point]["6" if v6 else ""]

@@ -48,7 +48,7 @@ MADE = {
                              roce(bth(0x02, 0x22, PSN[0] + 1, ackreq=1) + RPC[40:])]),
 }
 
-# Rows: what Wireshark's TCP analysis has ("": only RDMA has it), our fields for the same, capture in which they occur.
+# Rows: feature of Wireshark's TCP analysis ("": TCP has none like it), our fields for this feature, capture in which they occur.
 FEATURES = [
     ("stream", "roce.stream roce.src_qp", "rc-atomics"),
     ("", "roce.pairing roce.pairing_guess roce.vni", "overlays"),

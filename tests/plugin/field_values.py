@@ -113,8 +113,8 @@ SAME = {
 # Fields that the built-in dissector shows as hexadecimal bytes without 0x.
 AS_BYTES = {"infiniband.immdt", "infiniband.ieth"}
 
-# Prefixes of the fields that Wireshark's other dissectors show; and of those that `rocedrill decode` shows in no
-# header.
+# Prefixes of fields. OTHERS: fields that Wireshark's other dissectors show. NOT_OF_CODEC: fields that `rocedrill decode` shows in
+# no header.
 OTHERS = ("eth.", "vlan.", "sll.", "sll2.", "ip4.", "ip6.", "udp.")
 NOT_OF_CODEC = ("icrc", "cm.rdmaip.")
 

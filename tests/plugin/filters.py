@@ -24,8 +24,8 @@ def count(tshark, capture, filters, plugin):
     row = [line for line in out.splitlines() if "<>" in line]
     if len(row) != 1:
         raise SystemExit(f"tshark -z io,stat printed {out}")
-    # Row of the table: | interval | frames | bytes | frames | bytes ... |. The row has another, empty cell if the list of
-    # filters above the table is wider.
+    # Row of the table: | interval | frames | bytes | frames | bytes ... |. If the list of filters above
+    # the table is wider, an empty cell follows.
     return [int(cell) for cell in row[0].split("|")[2:2 * len(filters) + 1:2]]
 
 

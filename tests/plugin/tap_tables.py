@@ -38,7 +38,7 @@ READ_RESPONSE = (0x0D, 0x0E, 0x0F, 0x10)
 PLACE = {0x00: "first", 0x01: "middle", 0x02: "last", 0x03: "last", 0x04: "only", 0x05: "only",
          0x06: "first", 0x07: "middle", 0x08: "last", 0x09: "last", 0x0A: "only", 0x0B: "only",
          0x0D: "first", 0x0E: "middle", 0x0F: "last", 0x10: "only", 0x16: "last", 0x17: "only",
-         0x1D: "only"}  # by the lower five bits of the opcode
+         0x1D: "only"}  # key: the lower five bits of the opcode
 
 
 def tables(text):

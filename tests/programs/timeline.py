@@ -15,7 +15,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 STEPS = ("SEEN", "FIRST", "LAST", "ACKED", "CQE", "POLLED")
 
-# Command of the server, command of the client, options of rnic-run, number of requests of both processes, operation,
+# Rows: command of the server, command of the client, options of rnic-run, number of requests of both processes, operation,
 # whether all requests are signaled
 RUNS = [
     ("ibv_rc_pingpong -g 1 -n 100", "ibv_rc_pingpong -g 1 -n 100 127.0.0.1", [], 200, "SEND", True),

@@ -43,10 +43,10 @@ ETHERNET, RAW, SLL, ERF, IB, SLL2 = 1, 101, 113, 197, 247, 276
 MAPPED = bytes(10) + b"\xff\xff"
 FD00 = b"\xfd" + bytes(11)
 FF0E = b"\xff\x0e" + bytes(10)
-# Rules about the headers before the BTH: they differ between networks.
+# Rules about the headers before the BTH. Their findings differ between networks (Ethernet, InfiniBand, tunnels).
 NETWORK = ("ALL-NET-", "UD-REQ-176", "ALL-RSP-048")
 ECN = ("ALL-OBS-311", "ALL-CC-215")    # ECN is in the IP header; a GRH has no ECN
-MIGREQ = ("ALL-FMT-044",)              # not checked for datagrams on InfiniBand
+MIGREQ = ("ALL-FMT-044",)              # check does not report MigReq in datagrams on InfiniBand
 
 # LACKS: findings about missing packets.
 # REUSE: findings about requests that may belong to an earlier or later connection of the same QPs (ALL-OBS-308). If packets
@@ -60,7 +60,8 @@ COPIES = ("ALL-OBS-301", "RC-OBS-302", "RC-OBS-303", "RC-OBS-307", "RC-OBS-313",
           "RC-REQ-153", "RC-REQ-154", "RC-OBS-309", "RC-OBS-317", "RC-OBS-322", "ALL-OBS-308", "RC-REQ-157")
 
 
-OPEN, GAVE_UP = "ALL-INV-248", ("RC-OBS-314", "RC-OBS-315")    # the finding at the end of a capture, and those in a longer capture
+# A request has no response. OPEN: finding if the capture ends soon afterwards. GAVE_UP: findings if the capture is longer.
+OPEN, GAVE_UP = "ALL-INV-248", ("RC-OBS-314", "RC-OBS-315")
 
 
 class Frame:

@@ -39,8 +39,8 @@ XRC = "tshark 4.0 does not decode XRC: it shows no headers after the BTH"
 COPY = "before the sender's IPv4 identification changes, check may count a copy as a retransmission"
 LATE = "check counts a packet that is captured late, after a silence or a NAK, as a retransmission"
 PAIR = "no CM: packets before the directions were paired do not count for both"
-# (capture, figure): reason for an accepted difference. Both are patterns. A row that explains no difference
-# fails the test, except that a later tshark may decode more.
+# (pattern of captures, pattern of figures): reason why check and the model may differ. A row that explains no difference
+# fails the test, unless tshark is later than 4.0, which decodes more.
 KNOWN = {
     ("rc-atomic-write*.pcap", "regions"): ATOMIC_WRITE,
     ("rc-loss-atomic-write.pcap", "regions"): ATOMIC_WRITE,
@@ -127,7 +127,7 @@ def cm_pairs(capture):
                 "rep_responder_resources": get("rep.respres"), "rep_initiator_depth": get("rep.initdepth"),
                 "rep_rnr_retry": get("rep.rnrretrcount"), "ack_delay": get("rep.tgtackdelay"),
                 "service_id": "0x%016x" % of("serviceid"), "mtu": 128 << of("pppmtu"),
-                "psn": (get("rep.startpsn"), of("startpsn"))})     # each message has the first PSN of the other side
+                "psn": (get("rep.startpsn"), of("startpsn"))})     # the REP has the first PSN of the active side, the REQ that of the passive side
     return pairs
 
 

@@ -10,8 +10,8 @@ from tshark_packets import ATOMIC, CNP, OTHER, READ, READ_RESPONSES, SEND, UC, U
 ORDER = 1 << 24
 KINDS = (SEND, WRITE, READ, ATOMIC, OTHER)
 MS = 10 ** 6
-USUAL_TIMEOUT = 20 * MS     # timeout if the capture has no CM exchange, until a timeout was measured, ns
-COPY = 50000    # longest time to a repetition that counts as a copy, without IP identification and NAK, ns
+USUAL_TIMEOUT = 20 * MS     # assumed ACK timeout if the capture has no CM exchange and no timeout was measured yet, ns
+COPY = 50000    # without IP identifications and NAKs: a repetition within this time counts as a copy by the network, ns
 
 # Tables indexed by AETH code: number of credits (None: no limit), and RNR NAK timer in units of 10 us.
 CREDITS = [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072,
@@ -70,11 +70,11 @@ class Sent:
 
     def __init__(self, p, span):
         self.first, self.last, self.tries, self.span = p, p, 1, span
-        self.got, self.answered = set(), False     # captured responses; whether any response was captured
-        self.next, self.again = 0, False           # next response in order; whether the READ was repeated
+        self.got, self.answered = set(), False     # indices of the captured responses; whether any response was captured
+        self.next, self.again = 0, False           # index of the next response in order; whether the READ was retransmitted
         self.gap = False                           # whether a response was missing since the latest transmission
-        self.untimed = False                       # whether its first transmission was not captured
-        self.message, self.passed = None, False    # message of the request; whether a later request was answered first
+        self.untimed = False                       # whether the first transmission of the request was not captured
+        self.message, self.passed = None, False    # message of the request; whether a later request has already been answered
 
 
 class Message:
@@ -98,11 +98,11 @@ class Requester:
         self.una, self.known = base, base is not None
         self.first_psn, self.agreed = base, base is not None
         self.sent, self.order, self.open = {}, [], None
-        self.names, self.numbered = {}, numbered    # latest time of each packet; whether the sender's IPv4 identifications differ
+        self.names, self.numbered = {}, numbered    # time of the latest equal packet; whether the sender's IPv4 identifications differ
         self.missing = self.again = self.copies = 0
-        self.damaged = damaged                    # first frame of each PSN of a request with a wrong ICRC
-        self.ip_id, self.late = None, False       # newest identification; whether an older one was captured later
-        self.messages = {k: [0, 0, 0, []] for k in KINDS}     # sent, completed, bytes, times
+        self.damaged = damaged                    # by PSN: first frame of a request with a wrong ICRC
+        self.ip_id, self.late = None, False       # highest IPv4 identification; whether a lower one was captured after it
+        self.messages = {k: [0, 0, 0, []] for k in KINDS}     # number sent, number completed, bytes, latencies
         self.pending, self.rtt = [], []
         self.most = {"max_psns_in_flight": 0, "max_reads_in_flight": 0}
         self.retx = {}
@@ -227,8 +227,9 @@ class Requester:
         # The model rounds the times of responses down to microseconds, because rocedrill stores them in microseconds.
         silence = idle if self.answer_time is None else min(idle, (p.time // 1000 - self.answer_time // 1000) * 1000)
         nak = self.nak if self.nak and silence < self.shown() else None
-        # After a timeout or a NAK, the requester goes back to the oldest outstanding PSN. Packets between the
-        # expected PSN and this one were lost before the capture point, or acknowledged meanwhile.
+        # After a timeout or a NAK, the requester goes back to the oldest outstanding PSN, and then retransmits in order. self.going is
+        # the PSN that it retransmits next. If p has a later PSN, the packets between were lost before the capture point, or were
+        # acknowledged in the meantime.
         ahead = self.going is not None and diff(p.psn, self.going) > 0
         named = (self.nak and self.nak[0] == p.psn) or (self.rnr and self.rnr[0] == p.psn)
         if ahead and self.known and diff(p.psn, self.una) > 0 and not named:
@@ -237,9 +238,9 @@ class Requester:
             lost = ahead and silence < self.slow and not (nak and diff(nak[0], self.una) >= 0) and not self.rnr
         if self.going != p.psn and not lost:
             cause = "response"
-            missing = e and (e.gap or e.passed) or p.psn in self.unread     # the missing packet is a response
+            missing = e and (e.gap or e.passed) or p.psn in self.unread     # whether a response is missing, not a request
             if nak and ((missing and diff(p.psn, nak[0]) < 0) or (diff(self.una, nak[0]) > 0 and nak[0] != p.psn)):
-                nak = None      # the response was missing before, or the packet that the NAK named was acknowledged since then
+                nak = None      # not the cause: a response before its PSN was missing, or its PSN has been acknowledged since then
             if self.rnr and (not nak or p.time - self.rnr[1] >= self.rnr[2] // 2):
                 cause = "rnr_nak"
                 self.rnr_advertised += self.rnr[2]
@@ -320,8 +321,8 @@ class Requester:
             if self.answered(m):
                 done = e.next == e.span
                 if not done and len(e.got) == e.span and not e.again and (p is None or diff(self.una, m.end) > 0):
-                    # Responses may be in any order. The completion time is known only if the last response completes
-                    # the message.
+                    # All responses were captured, but not in order. The completion time is known only if the response captured
+                    # last completes the message.
                     done = True
                     timed = timed and e.passed
                 e.passed |= diff(self.una, m.end) > 0

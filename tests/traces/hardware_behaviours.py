@@ -75,7 +75,7 @@ def paused(t):
 def flow_control_frames(t):
     pause = bytes.fromhex("0180c2000001020000000001880801010008") + bytes(6) + b"\xff\xff" + bytes(34)
     go_on = pause[:24] + bytes(36)
-    unused = pause[:16] + bytes(2) + pause[18:]  # a time for a priority that is not enabled
+    unused = pause[:16] + bytes(2) + pause[18:]  # PFC frame with a pause time for a priority that its enable vector excludes
     for i in range(20):
         t.add_all(0, t.write(0, 40000))
         t.add(1, pause)

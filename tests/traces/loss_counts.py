@@ -145,13 +145,13 @@ def mtu_of(pkts):
 def independent(pkts):
     count = dict.fromkeys(NAMES, 0)
     mtu = mtu_of(pkts)
-    unsure = 0            # possible copies: of senders with only one identification so far, or with none
-    ids = {}              # flow: its IP identifications
+    unsure = 0            # packets that may be copies: their sender has no IP identification, or only one so far
+    ids = {}              # by flow: IP identifications
     seen = set()          # keys of captured packets
-    reads = {}            # flow: READs and atomics as [first PSN, PSN after, next response in order]
-    nxt = {}              # flow of requests: the PSN after the highest
-    acked = {}            # flow of requests: acknowledged PSN
-    partner = {}          # flow of responses: the flow of requests it answers
+    reads = {}            # by flow: READs and atomics as [first PSN, PSN after the last, PSN of the next response in order]
+    nxt = {}              # by flow of requests: the PSN after the highest PSN so far
+    acked = {}            # by flow of requests: the PSN after the last acknowledged one
+    partner = {}          # by flow of responses: the flow of requests that it answers
     for p in pkts:
         key = (p["flow"], p["opcode"], p["psn"], p["ip_id"])
         copy = key in seen and p["ip_id"] != ""

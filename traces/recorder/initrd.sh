@@ -36,7 +36,7 @@ module_order() {
           dep[file] = deps }
         END { n = split(want, names, " ")
           for (i = 1; i <= n; i++) {
-            if (!(names[i] in path)) continue        # built in, or not in this kernel
+            if (!(names[i] in path)) continue        # the kernel has the module built in, or lacks it
             m = split(dep[path[names[i]]] " " path[names[i]], list, " ")
             for (j = 1; j <= m; j++) if (!(list[j] in done)) { done[list[j]] = 1; print list[j] } } }
     ' "$dir/modules.dep"

@@ -250,7 +250,7 @@ def broken(places):
         wanted = {}
         for i, (path, number, column) in enumerate(sorted(set(places.values()))):
             lines = path.read_text().splitlines()
-            glued = re.search(r"[0-9]*$", lines[number - 1][:column])  # the parser has no separate token for a unit
+            glued = re.search(r"[0-9]*$", lines[number - 1][:column])  # the parser reads a number and its unit as one token
             lines[number - 1] = lines[number - 1][:column] + "@" + lines[number - 1][column + 1:]
             name = pathlib.Path(folder, f"{i:03}.drill")
             name.write_text("\n".join(lines) + "\n")

@@ -118,8 +118,8 @@ def check_incast(browser, rocedrill, folder):
     check_overview(browser, "incast", senders)
 
 
-# Returns, for each wait of the time budget that a retransmission or a response ended: its cause, and its length according to the
-# bands of the graph and to check, both in us.
+# Returns for each wait of the time budget that ended with a retransmission or a response: its cause, its length in the graph (the
+# bands), and its length according to `rocedrill check`. Both lengths are in us.
 BANDS = """(() => {
   const colors = {response: 'slow', timeout: 'timeout', spurious_timeout: 'spurious', read_gap: 'response-again', rnr_nak: 'rnr',
     sequence_nak: 'nak', unknown: 'other'};

@@ -19,7 +19,7 @@ from chromium import Chromium
 from page_captures import write_incast, write_sprayed, write_troubles
 
 PAGE_CAPTURES = 25  # number of captures in one page
-PIXELS = 1.01  # largest difference of a place
+PIXELS = 1.01  # largest permitted distance between a drawn point and the expected point, pixels
 PSNS = 1 << 24
 CLASSES = {"request": "first", "repeated request": "again", "response": "response", "repeated response": "response-again",
            "copy": "other"}
@@ -41,7 +41,7 @@ RECORDER = """(() => {
 })()"""
 
 # Chooses a connection by its row in the table. Returns its number, what its graphs have drawn, and its distributions: the number and
-# the width of each row. It does so at once, because a frame of the browser takes long.
+# the width of each row. Does not wait until the browser shows the graphs, because that takes long.
 CHOOSE = """((row) => {
   document.querySelectorAll('#conns .title button')[row].click();
   const graphs = rocedrill.view && rocedrill.view.graphs.map(g => {
@@ -179,7 +179,7 @@ def check_psn(g, packets, conn):
     g.compare("packets", [r for r in g.rects(1, *set(CLASSES.values())) if abs(r[3] - 2.5) < 0.01],
               [bar(c, g.x(p["t"]), g.y(p["psn"]), g.y(p["psn"] + p["span"]), 2.5) if p["span"] else (c, g.x(p["t"]), None, 2.5, None)
                for p, c in bars])
-    # Marks: name, number of corners, first corner.
+    # Marks: kind of packet; name of the colour, number of corners, x and y of the first corner.
     kinds = {"nak": ("nak", 3, 0, 6), "rnr nak": ("rnr", 4, -5, -5), "dropped": ("damaged", 6, -5, -5), "implied": ("implied", 4, 0, -6)}
     marks = [(p["kind"], p) for p in of if p["kind"] in kinds] + [("implied", p) for p in of if "implied_nak" in p["event"]["flags"]]
     drawn = []

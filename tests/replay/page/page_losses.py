@@ -113,7 +113,7 @@ def main():
     failures = 0
     for case in naked, gone, unanswered, unfinished, unheard, lost_again, slow_receiver, refused:
         t = Connection(mtu=1024)
-        for _ in range(3):  # the peers know each other's round trip
+        for _ in range(3):  # messages without a loss, which show the round-trip time
             t.add_all(0, t.write(0, 4096))
             t.acknowledge(0)
         parts = t.write(0, 4096)
@@ -125,7 +125,7 @@ def main():
         t.now += idle
         t.add_all(0, t.write(0, 1024))
         t.acknowledge(0)
-        # Each message begins one step after the acknowledgement before; the last one after the pause, too.
+        # Each message begins one step after the acknowledgement of the message before. The last message also waits for the pause.
         idle += 4 * t.step
         with tempfile.TemporaryDirectory() as folder:
             line, conn = page_of(rocedrill=sys.argv[1], folder=folder, t=t)

@@ -62,8 +62,8 @@ def audit(browser, name):
             fail(name, f"{scheme}: {problem}")
 
 
-# Scrolls to a graph, and returns the place on the screen of a run or message in it. Returns null if the graph
-# did not draw it.
+# Scrolls to a graph, and returns the place on the screen of one of its items: a run (of packets), message, band or bin. Returns
+# null if the graph did not draw this item.
 SPOT = """(([graph, item, i]) => {
   const g = rocedrill.view.graphs.find(g => g.div.closest('figure').dataset.graph === graph), h = g.hits;
   g.div.scrollIntoView({block: 'center'});

@@ -15,7 +15,8 @@ import sys
 import tempfile
 
 failures = 0
-STEPS = (-3000, -2500, -2000, None, 400000000, 400000100, 400000900)  # times of the steps, ns from the first packet of the message; None: time of its last packet
+# Times of the steps of a work request (posted to polled), ns from the first packet of its message. None: time of the last packet.
+STEPS = (-3000, -2500, -2000, None, 400000000, 400000100, 400000900)
 TITLE = "Send work requests: POSTED in us since the first one. The first one was posted at UNIX time %d.%09d.\nPID QPN\n"
 
 
@@ -68,7 +69,7 @@ def main():
             want = [m[3] if s is None else s for s in STEPS]
             if any(abs(have - w) > 100 for have, w in zip(m[7], want)):
                 fail(f"steps {m[7]}, wanted {want}")
-        # The n-th row belongs to an earlier connection with the same QPN, which only the time shows.
+        # The rows `early` belong to an earlier connection with the same QPN. Only their times show this.
         early = [(qpn, size, [t - 20 * 10**9 for t in times]) for qpn, size, times in rows[:3]]
         write_rows(path, base, early + rows)
         again = messages_of(check(rocedrill, capture, folder, "--timeline", path))

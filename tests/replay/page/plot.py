@@ -50,7 +50,7 @@ def check_drawing(rocedrill, name, line):
     bands = {e.get("class").split()[0] for e in root.iter(SVG + "rect") if "band" in (e.get("class") or "")}
     if bands - {"rnr", "nak", "timeout", "spurious", "response-again", "other", "slow"}:
         fail(name, f"connection {number}: the legend lacks the bands {bands}")
-    times = {}  # y of the labels on a time axis: times of that axis
+    times = {}  # y of a time axis: (x, text) of each label on the axis
     for entry in root.iter(SVG + "text"):
         if entry.get("text-anchor") == "middle":
             times.setdefault(entry.get("y"), []).append((entry.get("x"), entry.text))
@@ -66,7 +66,7 @@ def check_slow(rocedrill, name):
     line = next(o for o in map(json.loads, run(rocedrill, "check", "--json", "-", name).stdout.splitlines()) if o["type"] == "connection")
     wait = next(w["ns"] for w in line["waits"] if w["cause"] == "response")
     root = xml.etree.ElementTree.fromstring(run(rocedrill, "plot", "--connection", "0", "--svg", "-", name).stdout)
-    bands = [float(e.get("width")) for e in root.iter(SVG + "rect") if e.get("class") == "slow band"][1:]  # the first is in the legend
+    bands = [float(e.get("width")) for e in root.iter(SVG + "rect") if e.get("class") == "slow band"][1:]  # without the legend's band
     want = 870 * wait / (line["last_time_ns"] - line["first_time_ns"])
     if len(bands) != 1 or abs(bands[0] - want) > 1:
         fail(name, f"bands of slow responses {bands}, JSON {want:.1f}")

@@ -109,7 +109,7 @@ def test_schema(folder):
         schema = json.loads(read(os.path.join(args.source, SCHEMA[command])))
         for path in shards_of(command, 2, [], inputs, folder, "schema"):
             for o in objects(command, path):
-                if command == "check":  # the definition alone: oneOf tries all of them
+                if command == "check":  # use the definition of this type only, because oneOf would try all
                     schema = {"definitions": schema["definitions"], "$ref": f"#/definitions/{o['type']}"}
                 jsonschema.validate(o, schema)
 

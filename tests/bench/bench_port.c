@@ -89,9 +89,9 @@ static void need(int error, const char *what)
     }
 }
 
-/* Binds each side to a separate CPU, on which it polls. Otherwise, if a third process once forces
- * both sides onto one CPU, they stay there, and each side waits a time slice of milliseconds for
- * the other. */
+/* A process on each side polls on a separate CPU: own_cpu. Otherwise, if a third process once
+ * forces both processes onto one CPU, they stay there, and each waits a time slice of milliseconds
+ * for the other. all_cpus: the CPUs that the program may use. */
 static cpu_set_t all_cpus, own_cpu;
 
 static void choose_cpu(bool client)

@@ -27,7 +27,7 @@ CUT = "truncated dump file"  # message of `rocedrill check` about an incomplete 
 FAKETIME = "$(dpkg -L libfaketime | grep MT.so)"  # preloaded library that changes the time of day for a program
 lab = current = None  # `current`: name of the fault that is played
 outcomes = collections.defaultdict(collections.Counter)  # (fault, kind of pair): statuses of (server, client)
-hits = collections.defaultdict(collections.Counter)  # (fault, kind of pair): "kills", and "hits" of them (close)
+hits = collections.defaultdict(collections.Counter)  # (fault, kind of pair): number of "kills"; "hits": kills of a program with a connected QP
 
 
 def side_of(rng):

@@ -29,7 +29,7 @@ SIZE = "1280x800"
 # Options that open a window at the start, and its title. The other tables are opened from the menu.
 OPTIONS = [("roce,srt", "Service Response Time"), ("expert", "Expert Information")]
 # Keys that open a window from the main window. Few menu entries have mnemonics; "Up" wraps to the last entry,
-# which is the submenu RoCE. Its entries, and the titles of their windows:
+# which is the submenu RoCE. TABLES: the entries of this submenu, and the titles of their windows.
 TABLES = [(name, "RoCE " + name) for name in ("Connections", "Congestion", "Opcodes", "Operations", "Memory Regions",
                                               "Retransmissions", "NAKs", "Rules")]
 TABLES += [("Service Response Time", "Service Response Time")]

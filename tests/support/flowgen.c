@@ -423,7 +423,7 @@ size_t flowgen_lossy(struct flowgen *g, struct rng *rng, uint32_t packets, uint3
     packets -= packets % MESSAGE_PKTS;
     while (una < packets) {
         if (nak_coming &&
-            /* The sequence NAK arrives now: the requester retransmits from its PSN. */
+            /* The sequence NAK arrives now: the requester retransmits from the NAK's PSN. */
             nak_in-- == 0) {
             nak_coming = false;
             flowgen_ack(g, 1, base + nak_at, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ);

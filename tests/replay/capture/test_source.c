@@ -383,8 +383,8 @@ static bool is_whole(const struct captured_frame *frame)
                                    memcmp(frame->data, frame->data + 1, frame->cap_len - 1) == 0);
 }
 
-/* Thread that reads ahead continuously. It does the work of both read-ahead threads of the
- * program. */
+/* Thread that reads ahead continuously. It does the work of all read-ahead threads of the program
+ * in turn. */
 struct ahead_thread {
     struct capture_reader *reader;
     atomic_bool stop;

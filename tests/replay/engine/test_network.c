@@ -113,11 +113,11 @@ static void a_delayed_request_finds_no_receive_wqe(void)
     expect_holds(&t, 0, 1);
 }
 
-/* The network damages the response to a READ, and the requester sends `rounds` SENDs, each after
- * the ACK of the previous one. It may send the first before a response shows that it lacks the READ
- * response. It may send the second before it handles the first ACK, and then never retransmit:
- * Linux rxe never retransmits a READ with the fence flag. The third SEND shows that it accepted the
- * damaged response. */
+/* The network damages the response to a READ. The requester then sends `rounds` SENDs, each after
+ * the ACK of the previous one. It may send the first SEND before a response shows that the READ
+ * response is missing, and the second one before it handles the ACK of the first. It may also never
+ * retransmit: Linux rxe never retransmits a READ with the fence flag. The third SEND shows that the
+ * requester accepted the damaged response. */
 static void a_damaged_response_before_the_next_request_holds(void)
 {
     for (unsigned rounds = 1; rounds <= 3; rounds++) {

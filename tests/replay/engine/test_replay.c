@@ -506,8 +506,9 @@ static void connections_are_told_apart(void)
 /* ---- captures that lack frames -----------------------------------------------------------------
  */
 
-/* The capture lacks the requests of a second connection, whose PSNs are the same. Requests to its
- * QP show that it exists, so a response to it does not have a wrong destination QP. */
+/* The capture lacks the requests of a second connection, which has the same PSNs as the first.
+ * Requests to the requester's QP of the second connection show that this QP exists. So a response
+ * to this QP does not have a wrong destination QP. */
 static void a_response_to_a_used_qp_may_belong_to_its_connection(void)
 {
     struct roce_pkt pkt;
@@ -594,8 +595,9 @@ static void later_copy_replaces_an_uncaptured_one(void)
     talk_free(&t);
 }
 
-/* A capture of a busy link lacks most frames. A response to a request in a gap must cause no
- * difference if its PSN and MSN agree. */
+/* A capture of a busy link lacks most frames. A response to a request that was not captured must
+ * cause no difference if its MSN fits its PSN: since the last response, the MSN counts at least one
+ * message, and at most one for each PSN. */
 static void response_to_an_uncaptured_request_is_no_difference(void)
 {
     static const struct {

@@ -211,7 +211,7 @@ static void datagrams_of_qp_1_do_not_hide_skipped_data(void)
 
 /* ---- differences that the comparison must find ----------------------------------------------- */
 
-/* Asserts that the difference names the rule that it violates. */
+/* Asserts that a difference of some kinds names the rule that the recorded device violates. */
 static void expect_rule(const struct dgram_streams *streams, const struct diff *d)
 {
     bool uc = streams->stream[d->dir].svc == ROCE_SVC_UC;

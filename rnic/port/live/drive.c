@@ -111,7 +111,7 @@ void live_notify(struct rnic_live *live)
  * and expires timers. Sets *now to the time of the first frame, because the thread may have lost
  * its CPU after the caller read the clock. With the earlier time, timers that the frames start
  * would expire too early. */
-bool live_receive(struct rnic_live *live, uint64_t *now)
+bool live_receive(struct rnic_live *live, uint64_t *now, bool *frames)
 {
     struct intake intake = {.live = live};
     bool moved;
@@ -120,7 +120,8 @@ bool live_receive(struct rnic_live *live, uint64_t *now)
     if (live->tx.cnt == 0)
         rnic_sent(live->rnic, *now);
     moved = rnic_port_recv(live->port, RX_BATCH, on_frame, &intake, *now) > 0;
-    if (intake.now)
+    *frames = intake.now != 0;
+    if (*frames)
         *now = intake.now;
     if (rnic_deadline(live->rnic) <= *now) {
         rnic_expire(live->rnic, *now);
@@ -167,27 +168,26 @@ static bool publish(struct rnic_live *live, bool moved)
 
 bool live_drive(struct rnic_live *live, uint64_t now)
 {
-    bool moved;
+    bool moved, frames;
 
     if (!live_is_attached(live, now))
         return false;
-    moved = live_receive(live, &now);
+    moved = live_receive(live, &now, &frames);
     moved |= live_transmit(live, false, now);
     return publish(live, moved);
 }
 
 bool live_drive_polling(struct rnic_live *live, uint64_t now)
 {
-    bool received, moved;
+    bool moved, frames;
 
     if (!live_is_attached(live, now))
         return false;
     ack_policy_polled(&live->ack, now);
-    received = live_receive(live, &now);
-    moved = live_transmit(live, true, now) || received;
+    moved = live_receive(live, &now, &frames);
+    moved |= live_transmit(live, true, now);
     if (rnic_ack_waits(live->rnic)) {
-
-        if (received)
+        if (frames)
             ack_policy_received(&live->ack, live->sent_at + ACK_SENDER_NS > now, now);
         moved |= apply_ack_policy(live, now);
     }

@@ -238,7 +238,8 @@ bool live_drive_polling(struct rnic_live *live, uint64_t now); /* Drives the dev
 /* Sends the requests that the program posted, and returns whether any was sent. While the program
  * polls its CQs, ACKs may be delayed. */
 bool live_send_posted(struct rnic_live *live, uint64_t now);
-bool live_receive(struct rnic_live *live, uint64_t *now); /* Receives frames and expires timers. */
+/* Receives frames and expires timers. Sets *frames to whether any frame was received. */
+bool live_receive(struct rnic_live *live, uint64_t *now, bool *frames);
 /* Sends frames. Also sends the delayed ACKs, unless `holds` is true and their delay has not ended.
  */
 bool live_transmit(struct rnic_live *live, bool holds, uint64_t now);

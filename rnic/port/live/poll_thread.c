@@ -253,13 +253,13 @@ static enum turn await_answer(struct rnic_live *live, uint64_t until)
 
 static enum turn take_turn(struct rnic_live *live, uint64_t now)
 {
-    bool received, moved, holds;
+    bool moved, frames, holds;
 
     if (!live_is_attached(live, now))
         return TURN_IDLE;
-    received = live_receive(live, &now);
-    holds = received && program_may_answer(live, now) && backoff_allows(&live->ack.answer);
-    moved = live_transmit(live, holds, now) || received;
+    moved = live_receive(live, &now, &frames);
+    holds = frames && program_may_answer(live, now) && backoff_allows(&live->ack.answer);
+    moved |= live_transmit(live, holds, now);
     if (!moved)
         return TURN_IDLE;
     note_moved(live, now);

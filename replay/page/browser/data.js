@@ -9,10 +9,8 @@ const RoceData = (function () {
   const INSTANT = 5e-10; // seconds; two times that differ by less are equal
 
   function sums(deltas, scale) {
-    const out = new Float64Array(deltas.length);
     let sum = 0;
-    for (let i = 0; i < deltas.length; i++) out[i] = (sum += deltas[i]) * scale;
-    return out;
+    return Float64Array.from(deltas, (delta) => (sum += delta) * scale);
   }
 
   function dense(pairs, length) {
@@ -57,11 +55,8 @@ const RoceData = (function () {
       const v = valueOf(i);
       if (!v || runs.end[i] < t0 || runs.time[i] > t1) continue;
       const from = (runs.time[i] - t0) / width, to = (runs.end[i] - t0) / width;
-      if (to - from < 1e-9) {
-        out[Math.max(0, Math.min(bins - 1, Math.floor(from)))] += v;
-        continue;
-      }
-      for (let b = Math.max(0, Math.floor(from)); b < Math.min(bins, to); b++)
+      if (to - from < 1e-9) out[Math.max(0, Math.min(bins - 1, Math.floor(from)))] += v;
+      else for (let b = Math.max(0, Math.floor(from)); b < Math.min(bins, to); b++)
         out[b] += v * (Math.min(to, b + 1) - Math.max(from, b)) / (to - from);
     }
     return out;

@@ -19,6 +19,7 @@ const RoceGraph = (function () {
     colors = Object.fromEntries(COLORS.map((c) => [c, style.getPropertyValue("--" + c).trim()]));
   }
 
+  const lineColors = () => ({ gridLineColor: colors.grid, axisLineColor: colors.grid });
   const sideColor = (side) => colors[side ? "side-b" : "side-a"];
   const largest = (values) => values.reduce((m, v) => Math.max(m, v), 0);
 
@@ -27,10 +28,17 @@ const RoceGraph = (function () {
     ctx.fillRect(x0, Math.min(y0, y1), Math.max(x1 - x0, 2), Math.max(Math.abs(y1 - y0), 2));
   }
 
+  // Returns how many of `boxes` overlap box `p`. Each begins with left, right, top, bottom, and has `step` numbers.
+  function overlaps(p, boxes, step) {
+    let cnt = 0;
+    for (let k = 0; k < boxes.length; k += step)
+      cnt += p[0] < boxes[k + 1] && boxes[k] < p[1] && p[2] < boxes[k + 3] && boxes[k + 2] < p[3];
+    return cnt;
+  }
+
   // Draws a line through points x, y, x, y, ...
   function path(ctx, points, color, width, dash) {
-    ctx.strokeStyle = color;
-    ctx.lineWidth = width;
+    Object.assign(ctx, { strokeStyle: color, lineWidth: width });
     if (dash) ctx.setLineDash(dash);
     ctx.beginPath();
     for (let i = 0; i < points.length; i += 2) ctx.lineTo(points[i], points[i + 1]);
@@ -38,15 +46,19 @@ const RoceGraph = (function () {
     if (dash) ctx.setLineDash([]);
   }
 
-  // Writes a text above a place, unless it would cover another text.
-  function caption(at, x0, y, text) {
-    const width = at.ctx.measureText(text).width;
-    const x = Math.min(Math.max(x0, at.x(at.t0)) + 8, at.x(at.t1) - width - 4);
-    if (at.words.some((w) => Math.abs(w.y - y) < 16 && x < w.x + w.width + 6 && w.x < x + width + 6)) return;
-    at.words.push({ x, y, width });
-    bar(at.ctx, x - 2, x + width + 2, y - 21, y - 6, colors.page);
+  // Writes a text near a place, where it covers the fewest things. Omits it if it covers a text or a mark everywhere.
+  function caption(at, x0, y0, text) {
+    const width = at.ctx.measureText(text).width + 4, { x, w, y, h } = at.area;
+    const [box] = [y0 - 21, y0 + 6].flatMap((top) => [x0 + 6, x0 - width - 6].map((left) => {
+      const from = Math.max(x, Math.min(left, x + w - width));
+      return [from, from + width, top, top + 15];
+    })).filter((p) => p[1] <= x + w && p[2] >= y && p[3] <= y + h && !overlaps(p, at.taken, 4))
+      .sort((p, q) => overlaps(p, at.hits, 6) - overlaps(q, at.hits, 6));
+    if (!box) return;
+    at.taken.push(...box);
+    bar(at.ctx, ...box, colors.page);
     at.ctx.fillStyle = colors.text;
-    at.ctx.fillText(text, x, y - 9);
+    at.ctx.fillText(text, box[0] + 2, box[2] + 12);
   }
 
   // Corners of each mark. Each has its own shape, so that it can be told apart without colours.
@@ -57,23 +69,22 @@ const RoceGraph = (function () {
     spurious: [-6, -5, -6, 5, 6, -5, 6, 5],
   };
 
+  const MARKS = { nak: "nak", "rnr nak": "rnr", dropped: "damaged" }; // of classes of packets
+
   // Draws a mark, with a rim on a coloured ground.
   function mark(ctx, kind, x, y, color, rim) {
     const shape = SHAPES[kind];
     ctx.beginPath();
     for (let i = 0; i < shape.length; i += 2) ctx.lineTo(x + shape[i], y + shape[i + 1]);
     ctx.closePath();
-    ctx.strokeStyle = colors.page;
-    ctx.lineWidth = 4;
+    Object.assign(ctx, { strokeStyle: colors.page, lineWidth: 4 });
     if (rim) ctx.stroke();
-    ctx.lineWidth = 2;
-    ctx.strokeStyle = ctx.fillStyle = color;
+    Object.assign(ctx, { strokeStyle: color, fillStyle: color, lineWidth: 2 });
     ctx[["implied", "damaged"].includes(kind) ? "stroke" : "fill"]();
   }
 
   // ---- painters: each draws the runs or messages of a view. `at` has x(time), y(value), hit(item, index, x0, x1, y0,
-  // y1) for each thing to point at, and isNew(...): whether the graph has no such shape at these pixels yet. The shapes
-  // of many packets share pixels, and drawing takes most of the time of a zoom step. ----
+  // y1) for each thing to point at, and isNew(...): whether the graph has no such shape at these pixels yet. ----
 
   // Draws a line from corner to corner, whose value changes at some runs.
   function stepLine(view, at, indexes, valueOf, color, width) {
@@ -113,22 +124,19 @@ const RoceGraph = (function () {
         path(ctx, [x0 + 1, at.y(r.psn[i] - r.gap[i]), x0 + 1, y0], colors.missing, 3, [3, 2]);
         lost.push([x0, y0, D.count(r.gap[i], "packet") + " missing"]);
       }
-      if (kind === "nak") marks.push(["nak", x0, y0, colors.nak]);
-      if (kind === "rnr nak") marks.push(["rnr", x0, y0, colors.rnr]);
-      if (kind === "dropped") marks.push(["damaged", x0, y0, colors.damaged]);
-      if (s.implied) marks.push(["implied", x0, y0, colors.implied]);
+      [MARKS[kind], s.implied && "implied"].filter(Boolean).forEach((m) => marks.push([m, x0, y0, colors[m]]));
       at.hit("run", i, x0, x1, y0, y1);
     }
     const acked = (i) => r.psn[i] + (r.style[i].syndrome ? 0 : r.span[i]);
     stepLine(view, at, view.conn.acks[direction], acked, colors.ack, 1.2);
-    marks.forEach((m) => mark(ctx, ...m));
+    marks.forEach((m) => (mark(ctx, ...m), at.take(m[1], m[2])));
     view.conn.losses[direction].forEach(([run, offset, text]) => {
       const x = at.x(r.time[run]), y = at.y(r.psn[run] + offset + 0.5);
       ctx.beginPath();
       ctx.arc(x, y, 7, 0, 7);
-      ctx.strokeStyle = colors.lost;
-      ctx.lineWidth = 2;
+      Object.assign(ctx, { strokeStyle: colors.lost, lineWidth: 2 });
       ctx.stroke();
+      at.take(x, y);
       lost.push([x, y, text]);
     });
     lost.concat(waits).forEach((text) => caption(at, ...text));
@@ -185,8 +193,7 @@ const RoceGraph = (function () {
     for (let i = 0; i < r.length; i++) {
       if (!r.rtt[i] || r.time[i] < at.t0 || r.time[i] > at.t1) continue;
       const x = at.x(r.time[i]), y = at.y(Math.log10(r.rtt[i]));
-      at.ctx.strokeStyle = colors.ack;
-      at.ctx.lineWidth = 1;
+      Object.assign(at.ctx, { strokeStyle: colors.ack, lineWidth: 1 });
       if (at.isNew(x, y, 0, colors.ack)) at.ctx.strokeRect(x - 2, y - 2, 4, 4);
       at.hit("run", i, x, x, y, y);
     }
@@ -244,12 +251,7 @@ const RoceGraph = (function () {
       min = Math.min(min, low(i));
       max = Math.max(max, high(i));
     }
-    return min <= max ? [min, max] : null;
-  }
-
-  function padded(range, share) {
-    const pad = range ? Math.max((range[1] - range[0]) * share, 0.5) : 0;
-    return range ? [range[0] - pad, range[1] + pad] : [0, 1];
+    return min <= max ? [min, max] : [0, 1];
   }
 
   // Ticks at 1, 2 and 5 times each power of ten, of values that are logarithms.
@@ -269,11 +271,14 @@ const RoceGraph = (function () {
   const KINDS = {
     psn: (direction) => ({
       paint: (view, at) => paintPsn(view, at, direction), tick: (v) => Number.isInteger(v) ? String(v) : "",
-      range: ({ runs: r }, t0, t1) => padded(visible(r, t0, t1, (i) => r.psn[i] - r.gap[i], (i) => r.psn[i] + r.span[i],
-        (s) => s.direction === direction && s.psn && s.class !== "dropped"), 0.06) }),
-    flight: () => ({ paint: paintFlight, tick: D.size,
-      range: ({ runs: r }, t0, t1) => [0, 1.1 * Math.max(1,
-        (visible(r, t0, t1, () => 0, (i) => r.flight[i], () => true) || [0, 1])[1])] }),
+      range: ({ runs: r }, t0, t1) => {
+        const isDrawn = (s) => s.direction === direction && s.psn && s.class !== "dropped";
+        const [low, high] = visible(r, t0, t1, (i) => r.psn[i] - r.gap[i], (i) => r.psn[i] + r.span[i], isDrawn);
+        const pad = Math.max((high - low) * 0.06, 0.5);
+        return [low - pad, high + pad];
+      } }),
+    flight: () => ({ paint: paintFlight, tick: D.size, range: ({ runs: r }, t0, t1) =>
+      [0, 1.1 * Math.max(1, visible(r, t0, t1, () => 0, (i) => r.flight[i], () => true)[1])] }),
     data: () => ({ paint: (view, at, g) => paintBins(view, at, g, "data"), tick: D.rate,
       range: (view, t0, t1, width) => [0, 1.1 * binsOf(view, "data", t0, t1, width).most] }),
     latency: () => ({ paint: paintLatency, tick: String, ticker: decades, range: (view) => view.latencies }),
@@ -292,18 +297,11 @@ const RoceGraph = (function () {
   // ---- one view: the graphs of one connection, with a common time window ----
   class View {
     constructor(conn, events) {
-      const r = D.decodeRuns(conn);
-      this.conn = conn;
-      this.events = events; // of page.js
-      this.runs = r;
-      this.messages = D.decodeMessages(conn);
-      this.bands = D.decodeBands(conn, r);
-      this.lanes = conn.runs.lanes;
-      this.graphs = [];
-      const [first, last] = conn.window.map((ns) => ns * 1e-9), pad = Math.max((last - first) * 0.02, 1e-6);
-      this.latencies = conn.latencies.map((ns, i) => ns ? Math.log10(ns) + [-0.2, 0.2][i] : i);
-      this.full = [first - pad, last + pad];
-      this.window = this.full;
+      const runs = D.decodeRuns(conn), { lanes } = conn.runs, [first, last] = conn.window.map((ns) => ns * 1e-9);
+      const pad = Math.max((last - first) * 0.02, 1e-6), full = [first - pad, last + pad];
+      const latencies = conn.latencies.map((ns, i) => ns ? Math.log10(ns) + [-0.2, 0.2][i] : i);
+      Object.assign(this, { conn, events, runs, lanes, latencies, full, window: full, graphs: [],
+        messages: D.decodeMessages(conn), bands: D.decodeBands(conn, runs) }); // events: functions of page.js
     }
     add(div, kind, direction) {
       const spec = KINDS[kind](direction), view = this;
@@ -320,7 +318,7 @@ const RoceGraph = (function () {
             valueFormatter: String },
           y: { axisLabelFormatter: spec.tick, axisLabelWidth: 84, drawGrid: !spec.noGrid,
             ...(spec.ticker ? { ticker: (from, to) => spec.ticker(from, to, view) } : {}) } },
-        gridLineColor: colors.grid, axisLineColor: colors.grid, xRangePad: 0, yRangePad: 0, animatedZooms: false,
+        ...lineColors(), xRangePad: 0, yRangePad: 0, animatedZooms: false,
         zoomCallback: (t0, t1) => view.setWindow(t0, t1),
         drawCallback: (dygraph, initial) => {
           const w = dygraph.xAxisRange();
@@ -346,8 +344,9 @@ const RoceGraph = (function () {
         ((Math.round(a) * 4096 + Math.round(b)) * 4096 + Math.round(c)) * 32 + palette.indexOf(color)).size;
       const hit = (item, i, x0, x1, ya, yb) =>
         g.hits.push(x0, x1, Math.min(ya, yb), Math.max(ya, yb), ITEMS.indexOf(item), i);
-      g.spec.paint(this, { ctx, t0, t1, width: area.w, x: (t) => area.x + (t - t0) * sx,
-        y: (v) => area.y + area.h - (v - y0) * sy, hit, isNew, words: [] }, g);
+      const taken = [], take = (x, y) => taken.push(x - 6, x + 6, y - 6, y + 6); // boxes of marks and texts
+      g.spec.paint(this, { ctx, t0, t1, area, width: area.w, x: (t) => area.x + (t - t0) * sx,
+        y: (v) => area.y + area.h - (v - y0) * sy, hit, hits: g.hits, isNew, taken, take }, g);
       if (this.cursor !== undefined) {
         const x = area.x + (this.runs.time[this.cursor] - t0) * sx;
         path(ctx, [x, area.y, x, area.y + area.h], colors.text, 1, [4, 4]);
@@ -362,7 +361,7 @@ const RoceGraph = (function () {
       // Reads all sizes before the page changes.
       const ranges = this.graphs.map((g) => g.spec.range(this, ...this.window, g.div.clientWidth));
       this.graphs.forEach((g, i) =>
-        g.dygraph.updateOptions({ dateWindow: this.window.slice(), valueRange: ranges[i] }));
+        g.dygraph.updateOptions({ dateWindow: this.window.slice(), valueRange: ranges[i], ...lineColors() }));
       this.busy = false;
       this.events.onWindow(this.window[0], this.window[1]);
     }
@@ -372,6 +371,7 @@ const RoceGraph = (function () {
       this.setWindow(Math.max(this.full[0], middle - half), Math.min(this.full[1], middle + half));
     }
     pan(share) { this.setWindow(...this.window.map((t) => t + (this.window[1] - this.window[0]) * share)); }
+    redraw() { this.setWindow(...this.window); }
     reset() { this.setWindow(this.full[0], this.full[1]); }
     moveTo(i, closeUp) {
       const t = this.runs.time[i], [t0, t1] = this.window;
@@ -413,9 +413,7 @@ const RoceGraph = (function () {
       for (let k = 0; k < h.length; k += 6) {
         const dx = Math.max(h[k] - x, 0, x - h[k + 1]), dy = Math.max(h[k + 2] - y, 0, y - h[k + 3]);
         const far = dx * dx + dy * dy + (ITEMS[h[k + 4]] === "band" ? 9 : 0);
-        if (far >= least) continue;
-        least = far;
-        best = { item: ITEMS[h[k + 4]], index: h[k + 5], graph: g };
+        if (far < least) [least, best] = [far, { item: ITEMS[h[k + 4]], index: h[k + 5], graph: g }];
       }
       g.near = best;
       this.events.onPoint(best ? this.describe(best) : null, best, e.clientX, e.clientY);

@@ -54,8 +54,7 @@ const RoceHeat = (function () {
       });
       if (document.activeElement !== this.canvas || !this.rows.length) return;
       const [x, width] = this.bin < 0 ? [1, this.canvas.clientWidth - 2] : [LEFT + this.bin * w - 2, w + 4];
-      ctx.strokeStyle = G.color("text");
-      ctx.lineWidth = 2;
+      Object.assign(ctx, { strokeStyle: G.color("text"), lineWidth: 2 });
       ctx.strokeRect(x, this.row * ROW + 1, width, ROW - 2);
     }
     period(bin) { return [bin, bin + 1].map((b) => b * this.ns / this.bins); }

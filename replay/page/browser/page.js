@@ -46,6 +46,19 @@
       el("ul", { class: "legend" }, ...parts.map(keyOf))] : []));
   }
 
+  // Marks the parts of the path in which packets were lost: data-of of page.html names their senders and parts.
+  function showPlaces(conn) {
+    const places = conn.loss_places || [], all = byId("places");
+    all.hidden = !places.length;
+    byId("places-text").replaceChildren(...places.map((p) => el("li", {}, p.text)));
+    all.querySelectorAll("[data-end]").forEach((e, i) => { e.textContent = [conn.a, conn.b][i].address; });
+    all.querySelectorAll("[data-of]").forEach((e) => {
+      const of = places.filter((p) => e.dataset.of.includes(p.side + " " + p.part));
+      e.classList.toggle("lost", of.length > 0);
+      e.lastElementChild.textContent = of.length ? "✕ " + of.reduce((sum, p) => sum + p.packets, 0) : "";
+    });
+  }
+
   // Formats of the numbers of a connection in the table of page.html, which follow its state and title.
   const FORMATS = [(v) => v.toLocaleString("en"), D.size, (v) => v.toLocaleString("en"), D.duration, D.duration];
 
@@ -105,10 +118,8 @@
 
   function rowOf(f) {
     const conn = state.capture.connections.find((c) => numberOf(c) === numberOf(f));
-    const open = () => {
-      choose(conn, true);
-      if (!state.view.moveToFrame(f.frame)) announce("frame " + f.frame + " is not in the graphs");
-    };
+    const open = () => (choose(conn, true), state.view.moveToFrame(f.frame) ||
+      announce("frame " + f.frame + " is not in the graphs"));
     const frame = String(f.frame);
     return el("tr", { "data-frame": frame }, number(conn && conn.runs ? button(frame, open) : frame),
       el("td", {}, f.severity), el("td", {}, el("span", { title: f.means }, f.rule)),
@@ -136,10 +147,7 @@
       if (lines && x === undefined) announce(lines.join("\n"));
       showTip(x === undefined ? null : lines && lines.concat("click: copy the Wireshark filter"), x, y);
     },
-    onPick: (near) => {
-      copy(state.view.filterOf(near));
-      showRows(near);
-    },
+    onPick: (near) => (copy(state.view.filterOf(near)), showRows(near)),
     onWindow: (t0, t1) => { byId("range").textContent = D.period(t0, t1); },
     findingsOf: (first, last) => state.capture.findings.filter((f) => f.frame >= first && f.frame <= last)
       .slice(0, 3).map((f) => f.severity + " " + f.rule + ": " + f.text),
@@ -222,7 +230,9 @@
     byId("conn-ends").textContent = conn.ends;
     byId("conn-about").textContent = byId("lead").textContent.startsWith(conn.headline) ? "" : conn.headline;
     byId("conn-why").textContent = conn.why || "";
-    const said = [conn.headline, conn.why, conn.advice, ...(conn.budget || []).map((p) => p[1])].join(" ");
+    showPlaces(conn);
+    const said = [conn.headline, conn.why, conn.advice, ...(conn.budget || []).map((p) => p[1])].join(" ") +
+      byId("places-text").textContent;
     const terms = [...byId("words").querySelectorAll(".explain")];
     byId("conn-words").replaceChildren(...terms.filter((term) => said.includes(term.textContent))
       .map((term) => el("div", {}, term.cloneNode(true), term.nextElementSibling.cloneNode(true))));
@@ -233,8 +243,7 @@
       showGraphs(conn);
       events.onWindow(...state.view.window);
     }
-    const table = byId("conns").tBodies[0].rows;
-    [...table].forEach((row, i) => row.classList.toggle("chosen", state.conns[i] === conn));
+    [...byId("conns").tBodies[0].rows].forEach((row, i) => row.classList.toggle("chosen", state.conns[i] === conn));
     if (focus) byId("connection").focus();
   }
 
@@ -246,14 +255,12 @@
     const { connections: conns, summary } = capture, single = conns.length === 1;
     const worst = conns.find((c) => c.headline && summary.headline.startsWith(c.headline)) || conns[0];
     Object.assign(state, { capture, filter: byId("filter").value = "" });
-    byId("file").textContent = capture.file;
+    ["file", "facts", "text"].forEach((id) => { byId(id).textContent = capture[id]; });
     if (!data.has_results) {
       showLead(capture.lead, capture.good);
       document.title = capture.file + " - RoCEdrill";
       byId("advice").textContent = worst && worst.advice || "";
     }
-    byId("facts").textContent = capture.facts;
-    byId("text").textContent = capture.text;
     byId("overview-conns").hidden = byId("overview-title").hidden = single;
     showTable();
     showFindings();
@@ -275,7 +282,8 @@
   byId("conns").querySelectorAll("th button").forEach((b, i) =>
     on(b, "click", () => showAll({ down: state.sort !== i || !state.down, sort: i })));
   byId("tools").querySelectorAll("button").forEach((b) => on(b, "click", () => state.view.act(b.dataset.key)));
-  on(matchMedia("(prefers-color-scheme: dark)"), "change", () => (G.readColors(), showCapture(state.capture)));
+  on(matchMedia("(prefers-color-scheme: dark)"), "change", () =>
+    (G.readColors(), [state.view, state.heat].forEach((drawn) => drawn && drawn.redraw())));
   if (data.captures.length) showCapture(data.captures[0]);
   else if (!data.has_results) showLead("No capture could be read.", false);
   window.rocedrill = state; // for tests

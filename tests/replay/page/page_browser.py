@@ -42,12 +42,80 @@ AXES = """[...document.querySelectorAll("figure[data-graph]")].map(f =>
 
 # Returns the terms below the report of the chosen connection, and those that its report contains.
 EXPLAINED = """(() => { const of = (id) => [...document.querySelectorAll(id + ' .explain')].map(e => e.textContent);
-  const text = ['conn-why', 'advice', 'budget'].map(id => document.getElementById(id).textContent).join(' ') + rocedrill.chosen.headline;
+  const text = ['conn-why', 'advice', 'budget', 'places-text'].map(id => document.getElementById(id).textContent).join(' ') + rocedrill.chosen.headline;
   return [of('#conn-words'), of('#words').filter(term => text.includes(term))]; })()"""
 
 
 # Returns the visible entries of the legends.
 LEGENDS = """[...document.querySelectorAll('.legend li')].filter(e => e.offsetHeight).map(e => e.textContent.trim())"""
+
+
+# Returns the sketch of the places of losses: its lines of text, the marked parts of the path, and the names of the hosts; null if it is
+# hidden.
+PLACES = """document.getElementById('places').offsetHeight === 0 ? null :
+  [[...document.querySelectorAll('#places-text li')].map(e => e.textContent),
+  [...document.querySelectorAll('#places .lost')].map(e => [e.dataset.of, e.querySelector('text').textContent]),
+  [...document.querySelectorAll('#places [data-end]')].map(e => e.textContent)]"""
+
+
+def check_places(browser, name):
+    """The sketch has the places of losses of check --json, and only those."""
+    places = browser.run("rocedrill.chosen && rocedrill.chosen.loss_places || []")
+    drawn, ends = browser.run(PLACES), browser.run("rocedrill.chosen && [rocedrill.chosen.a.address, rocedrill.chosen.b.address]")
+    if not places or not drawn:
+        return fail(name, f"the sketch has {drawn}, JSON {places}") if places or drawn else None
+    texts, marked, hosts = drawn
+    parts = "a before, b beyond", "a behind, a beyond", "b behind, b beyond", "b before, a beyond"
+    sums = {of: sum(place["packets"] for place in places if f"{place['side']} {place['part']}" in of) for of in parts}
+    if texts != [place["text"] for place in places] or dict(marked) != {of: f"✕ {cnt}" for of, cnt in sums.items() if cnt} or hosts != ends:
+        fail(name, f"the sketch has {drawn}, JSON {places}")
+
+
+# Returns the pairs of texts, and of texts and marks, that overlap in a graph, and the texts drawn on its canvas.
+OVERLAPS = """(() => {
+  const P = CanvasRenderingContext2D.prototype, texts = new Map(), marks = new Map(), saved = {fillText: P.fillText, closePath: P.closePath, arc: P.arc};
+  const add = (map, c, ...what) => map.set(c.canvas, (map.get(c.canvas) || []).concat([what]));
+  const points = new WeakMap(), begin = P.beginPath, line = P.lineTo;
+  P.beginPath = function () { points.set(this, []); return begin.apply(this, arguments); };
+  P.lineTo = function (x, y) { (points.get(this) || []).push([x, y]); return line.apply(this, arguments); };
+  P.fillText = function (text, x, y) { add(texts, this, text, x, x + this.measureText(text).width, y - 9, y + 2); return saved.fillText.apply(this, arguments); };
+  P.closePath = function () { const p = points.get(this), xs = p.map(q => q[0]), ys = p.map(q => q[1]);
+    add(marks, this, 'mark', Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)); return saved.closePath.apply(this, arguments); };
+  P.arc = function (x, y, r) { add(marks, this, 'ring', x - r, x + r, y - r, y + r); return saved.arc.apply(this, arguments); };
+  rocedrill.view.setWindow(...rocedrill.view.window);
+  Object.assign(P, saved, {beginPath: begin, lineTo: line});
+  const found = [], said = [];
+  for (const g of rocedrill.view.graphs) {
+    const canvas = g.div.querySelector('canvas'), box = canvas.getBoundingClientRect();
+    const own = texts.get(canvas) || [], all = own.concat([...g.div.querySelectorAll('.dygraph-axis-label')].map(e => {
+      const range = document.createRange(); range.selectNodeContents(e); const r = range.getBoundingClientRect();
+      return [e.textContent, r.left - box.left, r.right - box.left, r.top - box.top + 2, r.bottom - box.top - 2]; }).filter(e => e[0]));
+    said.push(...own.map(e => e[0]));
+    all.forEach((a, i) => all.slice(i + 1).concat(marks.get(canvas) || []).forEach(b => {
+      if (a[1] < b[2] && b[1] < a[2] && a[3] < b[4] && b[3] < a[4]) found.push(g.div.closest('figure').dataset.graph + ': ' + a[0] + ' / ' + b[0]); }));
+  }
+  return [found, said];
+})()"""
+
+
+def check_labels(browser, name):
+    """No text in a graph overlaps another text or a mark, on a wide and on a narrow screen. The time axis of the first graph is on the
+    first screen."""
+    single = browser.run("rocedrill.capture.connections.length === 1")
+    for width in 1400, 400:
+        browser.call("Emulation.setDeviceMetricsOverride", width=width, height=1000, deviceScaleFactor=1, mobile=False)
+        browser.frames()
+        found, said = browser.run(OVERLAPS)
+        if found:
+            fail(name, f"{len(found)} overlapping texts with {width} pixels: {found[:5]}")
+        if width == 1400 and name == "rc-loss-requests" and not {"1 packet missing", "3 packets missing"} <= set(said):
+            fail(name, f"texts {said}")
+        axis = browser.run("Math.max(...[...document.querySelectorAll('#packets figure:first-child .dygraph-axis-label-x')].map("
+                           "e => e.getBoundingClientRect().bottom))")
+        if width == 1400 and single and not 0 < axis <= 1000:
+            fail(name, f"the time axis of the first graph ends {axis} pixels from the top")
+    browser.call("Emulation.clearDeviceMetricsOverride")
+    browser.frames()
 
 
 def check_capture(browser, rocedrill, folder, path, name, words):
@@ -60,6 +128,9 @@ def check_capture(browser, rocedrill, folder, path, name, words):
             and not lead.startswith(browser.run("rocedrill.chosen.headline")):
         fail(name, f"the page begins with another connection than '{lead}'")
     check_bands(browser, name)
+    check_places(browser, name)
+    if browser.run("rocedrill.view !== null"):
+        check_labels(browser, name)
     for labels in browser.run(AXES):
         if len(labels) < 2 or len(set(labels)) != len(labels):
             fail(name, f"times of an axis {labels}")

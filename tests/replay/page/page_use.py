@@ -151,6 +151,15 @@ def check_keyboard(browser, rocedrill, folder, path):
     windows = browser.run("rocedrill.view.graphs.map(g => g.dygraph.xAxisRange()[0])")
     if len(set(windows)) != 1:
         fail(name, f"the graphs have different windows: {windows}")
+    window = browser.run("rocedrill.view.window")
+    colors = []
+    for scheme in "dark", "light":
+        browser.scheme(scheme)
+        if browser.run("rocedrill.view.window") != window:
+            fail(name, f"{scheme} colours change the zoom")
+        colors.append(browser.run("rocedrill.view.graphs.map(g => g.dygraph.getOption('axisLineColor')).concat(RoceGraph.color('text'))"))
+    if colors[0] == colors[1] or len(set(colors[0][:-1])) != 1:
+        fail(name, f"colours of the axes: {colors}")
     browser.key("0")
     browser.frames()
     if abs(browser.run(length) - before) > 1e-9:

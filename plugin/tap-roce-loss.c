@@ -15,7 +15,7 @@
 #define CAUSE_ASKED_AGAIN ROCE_CAUSE_CNT
 
 struct retx_row {
-    enum roce_cause cause; /* cause of the retransmissions, or CAUSE_ASKED_AGAIN */
+    enum roce_cause cause; /* cause; CAUSE_ASKED_AGAIN: repeated responses to a repeated READ */
     uint64_t packets, bytes, acked_before;
     uint32_t first, last;
     struct roce_hist rto;

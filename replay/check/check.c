@@ -74,8 +74,9 @@ struct check {
     bool of_rnic;             /* the software RNIC recorded the capture (rnic-run -w) */
     struct mmap_file *mapped; /* the capture, or NULL */
     unsigned parts;
-    uint64_t bytes; /* captured bytes of the RoCE packets judged before the merge of the parts */
-    atomic_bool crowded; /* a part asked to merge the parts, because its memory is short */
+    uint64_t bytes; /* captured bytes of the RoCE packets judged before the threads' results were
+                       merged */
+    atomic_bool crowded; /* a thread is short of memory and requests the merge */
     struct judge judge[SPLIT_PARTS_MAX];
     struct roce_flow *part[SPLIT_PARTS_MAX];
     uint8_t part_of[ROCE_FLOW_GROUPS]; /* for each group of hosts, the number of its part */

@@ -280,9 +280,9 @@ static void ask(struct flowgen *g, uint32_t base, uint32_t n, uint32_t from)
     flowgen_put(g, 0, &p);
 }
 
-/* Responses to a READ are missing, and later also repeated responses. The requester goes back
- * several milliseconds after the latest response. The cause reported must be the missing response,
- * not a timeout. */
+/* Responses to a READ are missing, and some of the repeated responses are missing too. The
+ * requester goes back several milliseconds after the latest response. The cause reported must be
+ * the missing response, not a timeout. */
 static void read_gaps_count_in_repeated_data_too(void)
 {
     struct flowgen g;

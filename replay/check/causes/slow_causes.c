@@ -159,8 +159,8 @@ static void print_retransmitted(FILE *out, const struct slow_direction *w, const
 }
 
 /* Stores the indices of the causes that apply, in the order of reports. Slow connection setups and
- * causes that lead to several waits are first. The other causes follow, sorted by their waits, the
- * longest first. Returns their number. */
+ * causes that belong to several kinds of wait are first. The other causes follow, sorted by the
+ * time spent waiting, the longest first. Returns their number. */
 static unsigned list_causes(const struct slow_direction *w, unsigned list[CAUSES])
 {
     uint64_t waited[CAUSES];

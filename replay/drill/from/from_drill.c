@@ -165,7 +165,7 @@ struct writer {
     FILE *out; /* memory stream that collects the text of the drill */
     char *text;
     size_t len;
-    size_t rows;   /* number of rows of the log whose lines are written */
+    size_t rows;   /* number of rows of the drill's log that `text` already has as lines */
     uint64_t time; /* time of the latest line, ns since the start of the drill */
 };
 

@@ -133,11 +133,11 @@ static uint64_t measured_timeout(const struct roce_ctx *ctx)
     return least - least / 4;
 }
 
-/* Decides whether the requester's timer or the captured sequence NAK caused the go-back to the PSN
- * of the NAK, if no ACK timeout was agreed. Returns true for the timer. The requester sent nothing
- * for `idle` ns before. A loaded host may obey a NAK some 10 ms late. So the wait must reach the
- * shortest timeout measured so far. If no timeout was measured yet, the wait must reach a usual ACK
- * timeout, and be far longer than each reaction to a NAK so far. */
+/* The requester went back to the PSN of a captured sequence NAK, after it had sent nothing for
+ * `idle` ns. The capture does not show its ACK timeout. Returns whether its timer caused the
+ * go-back, rather than the NAK. A loaded host may react to a NAK some 10 ms late. So the result is
+ * true only if `idle` reaches the shortest timeout measured so far. If no timeout was measured,
+ * `idle` must reach a usual ACK timeout, and be far longer than each reaction to a NAK so far. */
 static bool is_timer_sure(const struct roce_ctx *ctx, uint64_t idle, bool far)
 {
     uint64_t measured = measured_timeout(ctx);

@@ -139,9 +139,9 @@ bool rnic_live_poll(struct rnic_live *live);
 bool rnic_live_drive(struct rnic_live *live);
 
 /* Called after the program's poll found a completion: the program may now stop polling and read its
- * memory instead. If received frames recently stayed unread because the program read its memory,
- * the live device's thread receives until the next poll. `waits`: the program requested an event
- * and may block until the event. Needs the lock. */
+ * memory instead. If received frames recently stayed unread because the program polled its memory
+ * and not the CQ, the live device's thread receives until the next ibv_poll_cq(). `waits`: the
+ * program requested an event and may block until the event. Needs the lock. */
 void rnic_live_leave_poll(struct rnic_live *live, bool waits);
 
 /* ---- interface and counters ------------------------------------------------------------------ */

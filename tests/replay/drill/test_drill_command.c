@@ -104,7 +104,7 @@ static void text_has_a_line_a_drill_and_a_ladder_for_what_did_not_pass(void)
     CHECKRUN_EXPECT("$R drill --quiet $T/d | grep -c '^pass'", 1, "0", "");
     CHECKRUN_EXPECT("$R drill --lacks uc,cnp $T/d/h", 0, "unsupported  h/4-cnp", "");
     CHECKRUN_EXPECT("$R drill --only ip=6 $T/d/g/1-pass.drill", 0, "pass         g/1-pass\n", "");
-    /* --only with the values of some variants selects all combinations that have these values. */
+    /* --only with values of two of the three parameters selects both variants with these values. */
     CHECKRUN_EXPECT(
         "sed 's/^ip.*/ip = 4, 6\\nn = 1, 2\\nk = 5, 6/' $T/d/g/1-pass.drill >$T/only.drill; "
         "$R drill --only 'k=6 ip=6' $T/only.drill",

@@ -48,8 +48,8 @@ struct verdict {
 };
 
 /* Passes the conversation to the observer, except the parts that `spoil` removes (NULL: none).
- * `opts` may be NULL; its callbacks are not used. Clears *verdict, except the arrays that the
- * caller set. */
+ * `opts` may be NULL; its callbacks are not used. Stores the results in *verdict, which it clears
+ * first, except the arrays that the caller set. */
 void judge(const struct flowgen *g, const struct roce_flow_opts *opts,
            const struct judge_spoil *spoil, struct verdict *verdict);
 

@@ -246,9 +246,9 @@ static void copy_after_start_of_go_back_is_a_copy(void)
     EXPECT_EQ(a->retx[ROCE_CAUSE_SEQ_NAK].packets, PACKETS);
 }
 
-/* Two mirror ports capture each packet, some microseconds apart, also in bursts. Datagrams, UC
- * packets and CM messages must be counted once, and no CM message may be a retransmission. With
- * `no_id`, a device without IPv4 identifications sends the same packets. */
+/* Two mirror ports capture each UD or UC packet, 4 us apart. The packets come in bursts of two. The
+ * observer must count each packet once, and count its second capture as a copy. With `no_id`, a
+ * device without IPv4 identifications sends the same packets. */
 static void mirrored_datagrams_are_counted_once(void)
 {
     for (unsigned no_id = 0; no_id < 2; no_id++)

@@ -180,7 +180,7 @@ static void credits_in_flight_are_not_used(void)
         flowgen_wait(&g, how == JUST_GIVEN ? 1000000 : 10000000);
         for (unsigned k = 0; k < 4; k++)
             put(&g, ROCE_OP_RC_SEND_ONLY, 64);
-        if (how == SEEN_LATE) { /* in an unsolicited response */
+        if (how == SEEN_LATE) { /* an unsolicited ACK with more credits, captured late */
             g.conn.msn[0] -= 4;
             flowgen_ack(&g, 1, g.conn.psn[0] - 5, 3);
             g.conn.msn[0] += 4;
@@ -338,8 +338,8 @@ static void msn_of_a_first_read_shows_the_start(void)
     }
 }
 
-/* An MSN above the number of messages sent must be an ERROR. In all rows except PLAIN, the
- * conversation explains the MSN, and the severity must be lower. */
+/* An MSN above the number of messages sent must be an ERROR with PLAIN. With every other `how`,
+ * the conversation explains the MSN, and the severity must be lower. */
 static void msn_above_the_messages_sent_is_reported(void)
 {
     enum how { PLAIN, OF_READ, ACKED_BEFORE, SENT_AGAIN, HOLE, LATE, HOWS };

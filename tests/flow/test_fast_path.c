@@ -108,8 +108,8 @@ static void nak_again(struct flowgen *g, struct roce_pkt *p)
     nak(g, p);
 }
 
-/* Sends a READ and an ACK for it. The path MTU is unknown, so the number of PSNs of the READ is
- * unknown. The next request has a PSN as if the READ had one PSN. */
+/* Sends a READ of 300 bytes and an ACK for it. If the packets before do not show the path MTU, the
+ * READ may have one or two PSNs. The next request has a PSN as if the READ had one PSN. */
 static void read_of_some(struct flowgen *g, struct roce_pkt *p)
 {
     uint32_t psn = p->bth.psn;

@@ -134,7 +134,7 @@ static void put_response(struct flowgen *g, uint32_t psn, uint32_t k, uint32_t c
 }
 
 /* Sends three READs, each with eight responses in the order `order`. The observer must count all
- * READs as completed, and `late` responses of each READ as out of order. */
+ * READs as completed, and report `late` responses of each READ as out of order. */
 static void read_in_order(const uint8_t order[8], unsigned late)
 {
     struct flowgen g;

@@ -219,10 +219,10 @@ static void twin_connections_cause_no_errors(void)
 
 /* ---- guessed pairs --------------------------------------------------------------------------- */
 
-/* Generates `qps` QPs between two hosts with overlapping PSNs. Without matching UDP source ports
- * (RoCEv1 has none), the observer can only guess the pairs. If `half`, the capture lacks the
- * responses to the first QP and the requests of the second one. The two remaining directions seem
- * to be a pair, but are not. */
+/* Generates the packets of `qps` QP pairs between two hosts with overlapping PSNs. Without matching
+ * UDP source ports (RoCEv1 has none), the observer can only guess the pairs. If `half`, the capture
+ * lacks the responses of the first pair and the requests of the second one. The two remaining
+ * directions seem to be a pair, but are not. */
 static void crowd(struct rng *rng, enum roce_encap encap, unsigned qps, bool half)
 {
     struct flowgen_conn conn[6];

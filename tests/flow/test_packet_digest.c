@@ -152,7 +152,7 @@ static void flood_needs_the_secret(void)
 }
 
 /* Two analysis engines (struct roce_flow) must have different hash secrets, unless their options
- * have the same seed. */
+ * have the same seed. Seed 0 means a random seed, so two engines with seed 0 must differ, too. */
 static void secrets_are_random(void)
 {
     struct roce_flow *flow[4];

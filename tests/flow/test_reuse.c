@@ -2,7 +2,8 @@
 /*
  * QP reuse: another program, or the next connection of the same program, gets the QPNs of destroyed
  * QPs. Without CM messages, only the packets can show the reuse. Packets that may belong to the old
- * or the new connection must cause no ERROR, even if the capture is incomplete.
+ * or the new connection must cause no ERROR, even if the capture is incomplete. The API of the
+ * observer calls each of these connections a use of the QP pair (struct roce_flow_use).
  *
  * REUSE_ROUNDS=<n> runs n times as many conversations, REUSE_SEED=<n> uses another seed. With seed
  * 1 the observer reports no ERROR. With other seeds it reports a few in 100,000 conversations. The
@@ -198,7 +199,7 @@ static void reuse_without_first_packets_causes_no_error(void)
 }
 
 /* The capture contains only one packet after a QP reuse. A packet before the reuse has the same
- * PSN, but all other fields differ. This must cause no ERROR. */
+ * PSN, but another opcode and length. This must cause no ERROR. */
 static void reuse_with_one_packet_causes_no_error(void)
 {
     struct flowgen g;
@@ -277,9 +278,9 @@ static void some_traffic(struct flowgen *g, struct rng *rng)
         flowgen_random(g, rng, 1 + rng_below(rng, 8));
 }
 
-/* Generates conversation `i`: two or three connections use the same QPNs soon after each other,
- * without CM messages. The peer QP is the same or another one. The source ports are derived from
- * the QPNs, or not. */
+/* Generates conversation `i`: a QP has two or three connections soon after each other, without CM
+ * messages. The peer QP is the same or another one. The source ports are derived from the QPNs, or
+ * not. */
 static void talk(struct flowgen *g, struct rng *rng, enum start start, unsigned i)
 {
     static const uint64_t rests[] = {100000, 1000000, 20000000, 90000000, 400000000};

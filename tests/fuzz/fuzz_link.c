@@ -25,8 +25,9 @@
 #define DEPTH  8u
 #define MTU    256u
 #define FLIGHT 32u
-#define BURST                                                                                      \
-    600u /* most frames of a device at a time: two READ responses of PART bytes per request */
+/* A device sends fewer frames than this after one input: two READ responses of PART bytes for each
+ * request. */
+#define BURST 600u
 
 static const enum rnic_qp_type types[LINKS] = {RNIC_QPT_RC, RNIC_QPT_UC, RNIC_QPT_XRC_SEND};
 

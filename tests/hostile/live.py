@@ -17,7 +17,7 @@ def ordinary(cnt):
 
 
 def each(function):
-    """Returns a shape, which is a generator of `cnt` frames. `function` builds each frame from random numbers."""
+    """Returns a shape: a function that yields `cnt` frames. `function` builds each frame from random numbers."""
     def frames(cnt):
         rng = random.Random(1)
         return (function(rng) for _ in range(cnt))

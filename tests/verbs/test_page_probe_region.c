@@ -37,8 +37,8 @@ static void unmapped_memory_is_efault(void)
     EXPECT_EQ(page_probe_region((void *)16, SIZE_MAX, false), EFAULT);
 }
 
-/* The pages of one mapping have different access rights. A range is invalid as soon as it contains
- * one byte of a page without the right. */
+/* The pages of one mapping have different access rights, and one page is unmapped. A range is
+ * invalid as soon as it contains one byte of the unmapped page, or of a page without the right. */
 static void region_ends_are_exact(void)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);

@@ -104,8 +104,8 @@ static void round_trip(struct rng *rng, enum roce_encap encap, uint8_t opcode, u
               encap == ROCE_ENCAP_NONE ? ROCE_ICRC_UNVERIFIED : ROCE_ICRC_GOOD);
     expect_same_headers(&back, &pkt);
     /* If the parsed packet is built again, the bytes must be the same. This must be true if
-     * roce_pkt_build() computes the lengths and checksums, and if it copies them from the
-     * struct. */
+     * roce_pkt_build() computes the lengths, checksums, pad and ICRC, and if it copies them from
+     * the struct. */
     EXPECT_EQ(roce_pkt_build(&back, 0, again, sizeof(again)), len);
     CU_ASSERT(memcmp(frame, again, (size_t)len) == 0);
     EXPECT_EQ(roce_pkt_build(&back,

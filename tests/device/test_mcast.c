@@ -241,8 +241,8 @@ static void attach_and_detach(void)
     fixture_free(&fixture);
 }
 
-/* The limits of groups and of QPs in a group can be reached. Each of many groups can be left, also
- * with colliding hashes. */
+/* The limits of groups and of QPs in a group can be reached. A QP can be detached from each of many
+ * groups, also with colliding hashes. */
 static void limits(void)
 {
     struct rnic_qp_init init = {.type = RNIC_QPT_UD, .max_recv_sge = 1};

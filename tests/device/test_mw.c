@@ -259,11 +259,11 @@ static void type_2_life(void)
     life_of(TYPE_2A);
 }
 
-/* A key cannot be invalidated through a QP if it belongs to another PD or QP, has the low 8 bits of
- * an earlier bind, is unknown, or is the key of a type 1 window or of a region that does not permit
- * invalidation (R204, R213, o10-37.2.26). A local invalidate then fails with "memory management
- * operation error". A SEND with Invalidate from the peer gets NAK 0x62 and completes at the peer
- * with REM_ACCESS_ERR. An unbound window stays unbound. */
+/* A key cannot be invalidated through a QP if it belongs to another PD or QP, has low 8 bits other
+ * than those of the latest bind, is unknown, or is the key of a type 1 window or of a region that
+ * does not permit invalidation (R204, R213, o10-37.2.26). A local invalidate then fails with
+ * "memory management operation error". A SEND with Invalidate from the peer gets NAK 0x62 and
+ * completes at the peer with REM_ACCESS_ERR. An unbound window stays unbound. */
 static void r213_key_out_of_reach_is_not_invalidated(void)
 {
     enum what { BOUND, FREE, BOUND_ELSEWHERE, OLD_TAG, OTHER_PD, REGION, NO_KEY, WHATS };

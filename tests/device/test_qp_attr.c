@@ -420,7 +420,8 @@ static void changes_in_sqd(void)
     fixture_free(&fixture);
 }
 
-/* max_dest_rd_atomic changes. The stored READs and atomics must remain (R111-R114). */
+/* max_dest_rd_atomic is reduced to 2 while three atomics are stored. The two newest must remain
+ * (R111-R114). */
 static void resources_survive_a_resize(void)
 {
     struct roce_pkt pkt;

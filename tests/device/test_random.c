@@ -263,7 +263,7 @@ static void take_response(const struct roce_pkt *pkt)
     }
 }
 
-/* Checks a response when the device sends it: its PSN and its MSN must be legal. */
+/* Checks a response when the device sends it: its QPN, flags, PSN and MSN must be legal. */
 static void check_legal(const struct roce_pkt *pkt)
 {
     struct rnic_qp_view view;
@@ -383,7 +383,7 @@ static bool range_good(uint32_t key, uint64_t va, uint64_t len, bool writes)
 }
 
 /* Checks a packet with the expected PSN, in the order of checks that R071 requires. Returns the
- * required response, and executes a valid packet on the model. */
+ * required response, and executes a valid WRITE on the model. */
 static struct verdict judge(const struct roce_pkt *pkt, unsigned access, uint32_t wqes)
 {
     bool read = pkt->op->kind == ROCE_KIND_READ;

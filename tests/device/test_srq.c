@@ -173,8 +173,8 @@ static void qp_that_leaves_returns_its_wqe(void)
     }
 }
 
-/* An SRQ can grow while a message uses one of its WQEs. It cannot shrink below the number of its
- * WQEs. */
+/* An SRQ can grow while a message uses one of its WQEs. It cannot shrink below the number of
+ * posted WQEs. */
 static void resized_in_use(void)
 {
     uint32_t max = 100;

@@ -6,7 +6,7 @@
  *
  * Fields that the specification leaves open, or that rxe sets otherwise, may differ: the IPv4
  * identification, MigReq, which is 0 in rxe (S9, R044), and AckReq, which is 1 in the packets that
- * rxe sends to QP 1 (rxe-6.1 S7; R042).
+ * rxe sends to QP 1 (S7 of traces/linux-rxe.md; R042).
  */
 #include <dirent.h>
 #include <pcap/pcap.h>

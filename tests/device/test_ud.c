@@ -601,7 +601,7 @@ static void r171_gsi(void)
     fixture_in(&fixture, &pkt);
     EXPECT_EQ(fixture_counters(&fixture).rx_datagram_too_long, 1);
     pkt = datagram(1, ROCE_QKEY_GSI, 256);
-    pkt.bth.ackreq = 1; /* Linux rxe sets AckReq in MADs (rxe-6.1 S7) */
+    pkt.bth.ackreq = 1; /* Linux rxe sets AckReq in MADs (S7 of traces/linux-rxe.md) */
     fixture_in(&fixture, &pkt);
     expect_wc(1, RNIC_WC_SUCCESS);
     EXPECT_EQ(rnic_mcast_attach(qp, (const uint8_t[16]){0xFF, 0x0E, [15] = 1}), RNIC_ERR_INVALID);

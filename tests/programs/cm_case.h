@@ -60,8 +60,8 @@ static inline void expect(struct rdma_event_channel *channel, enum rdma_cm_event
     MUST(rdma_ack_cm_event(event) == 0);
 }
 
-/* As expect() with status 0. The event must also have no private data: a program gets the private
- * data of a REP or REJ, but not of any other message (core/cma.c, cma_ib_handler). */
+/* As expect() with status 0. The event must also have no private data: of the messages after a REQ,
+ * a program gets only the private data of a REP or REJ (core/cma.c, cma_ib_handler). */
 static inline void expect_no_data(struct rdma_event_channel *channel, enum rdma_cm_event_type type)
 {
     struct rdma_cm_event *event = next(channel, type);

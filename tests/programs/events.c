@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Events: tests completion channels and asynchronous events, with polling and acknowledgement. Also
- * tests fork(), closing a device whose objects still exist, and programs that end at any time.
+ * Events: tests poll() on the descriptors of completion channels and asynchronous events, and the
+ * acknowledgement of events. Also tests fork(), closing a device whose objects still exist, and
+ * programs that end at any time.
  */
 #include <fcntl.h>
 #include <poll.h>

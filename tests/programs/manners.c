@@ -484,8 +484,8 @@ static void *open_and_close(void *unused)
     return NULL;
 }
 
-/* Calls fork() while another thread opens and closes a device. Both calls need all locks of the
- * library; neither may deadlock. */
+/* Calls fork() while another thread opens and closes a device. Both need the locks of all layers
+ * of the library; neither may deadlock. */
 static void forked_while_opening(void)
 {
     pthread_t thread;

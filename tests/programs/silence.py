@@ -50,7 +50,8 @@ def in_small_folder(folder):
 
 def disk_full(args, folder):
     """Records on a full file system. The message names the file, the reason and the folder of the recorded parts, which
-    have exactly the packets that rnic-run counted. If mounting is not permitted, a limit of the file size replaces it."""
+    have exactly the packets that rnic-run counted. If mounting is not permitted, a limit of the file size takes
+    the place of the full file system."""
     small = in_small_folder(folder)
     path = os.path.join(folder, "full.pcapng")
     done = run(args, folder, ["-w", path], resource.RLIM_INFINITY if small else 1 << 20)

@@ -90,7 +90,7 @@ struct scn_end {
     uint32_t psns; /* total number of PSNs of all requests */
     struct scn_wr wr[SCN_WRS];
     unsigned wr_cnt, posted, done;
-    bool failed;      /* a completion with an error was polled */
+    bool failed;      /* a send completion with an error was polled */
     bool flushed;     /* receive completions with an error were polled */
     uint32_t window;  /* R_Key of a memory window over `area`, or 0 */
     unsigned kind;    /* kind of `window`: 1 for type 1, 2 for type 2B, 3 for type 2A */

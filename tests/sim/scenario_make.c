@@ -7,7 +7,8 @@
 
 #define UD_MTU 4096u /* path MTU of UD: the MTU of the port */
 #define PKEY   0xFFFFu
-#define NO_QPN 0xF0F000u /* QPN that no QP has, except in about one of 10^5 seeds */
+/* First of SCN_LINKS QPNs that no QP has, except in about one of 10^5 seeds. */
+#define NO_QPN 0xF0F000u
 
 bool scenario_reliable(const struct scn_link *l)
 {

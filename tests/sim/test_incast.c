@@ -245,8 +245,8 @@ static uint64_t first_cnp; /* time of the first CNP to the first sender, ns */
 static void on_span(void *user, const struct roce_cnp_episode *e)
 {
     (void)user;
-    if (e->before < BPS / 80) /* ignore the second sender, which never reached 10 % of the link
-                               * rate */
+    if (e->before < BPS / 80) /* ignore the second sender: its rate before the first CNP is
+                               * unknown or below 10 % of the link rate */
         return;
     if (span_cnt < 64)
         span[span_cnt] = *e;

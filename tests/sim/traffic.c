@@ -446,8 +446,8 @@ static bool all_done(void)
 
 void traffic_run(void)
 {
-    /* The network is idle between ticks while a slow receiver still has WQEs to post, or while a QP
-     * is in SQD. Run again: the next tick posts WQEs and returns QPs to RTS. */
+    /* The network may become idle while a slow receiver still has WQEs to post or a QP is in SQD.
+     * Run again: the next tick posts WQEs and returns QPs to RTS. */
     for (unsigned i = 0; i < 400 && (i == 0 || !all_done()); i++)
         qp_pair_run(&pair, LONG_TIME);
     limits.drains = false;

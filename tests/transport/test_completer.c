@@ -63,7 +63,7 @@ static void r137_ghost_responses_have_no_effect(void)
 {
     requester_init(&fake);
     EXPECT_EQ(requester_ack(&fake, 0), RNIC_COMP_GHOST);
-    /* PSN before the first PSN of the connection (rxe-6.1 D7) */
+    /* PSN before the first PSN of the connection (D7 of traces/linux-rxe.md) */
     EXPECT_EQ(requester_ack(&fake, 0xFFFFFF), RNIC_COMP_GHOST);
     requester_free(&fake);
     three_sends();
@@ -212,7 +212,7 @@ static void r140_read_restarts_at_the_gap(void)
 
     /* After the READ is retransmitted, a Middle packet is accepted in place of First. The Middle
      * packet can belong to the earlier response, or the responder is Linux rxe, which answers a
-     * retransmitted READ with it (rxe-6.1 D4). */
+     * retransmitted READ with it (D4 of traces/linux-rxe.md). */
     read_and_send();
     requester_read(&fake, FIRST, 0, 1, 256);
     EXPECT_EQ(requester_read(&fake, MIDDLE, 2, 1, 256), RNIC_COMP_IMPLIED_NAK);
@@ -397,7 +397,7 @@ static void r156_rnr_nak_delays_the_requester(void)
         EXPECT_EQ(fake.req.retry.deadline, fake.now + roce_rnr_ns(8));
         requester_expect_gate(&fake, RNIC_REQ_RNR_WAIT);
         EXPECT_EQ(requester_aeth(&fake, 1, RNR(8), 1), RNIC_COMP_IGNORE);
-        /* rxe sends a sequence NAK with the RNR NAK (rxe-6.1 D8) */
+        /* rxe sends a sequence NAK with the RNR NAK (D8 of traces/linux-rxe.md) */
         EXPECT_EQ(requester_aeth(&fake, 1, NAK(0), 1), RNIC_COMP_IGNORE);
         requester_pass(&fake, roce_rnr_ns(8) - 1);
         requester_expect_gate(&fake, RNIC_REQ_RNR_WAIT);
@@ -420,7 +420,7 @@ static void r156_rnr_nak_delays_the_requester(void)
 }
 
 /* An RNR NAK that arrives after a timeout and before the retransmission also starts a wait. An RNR
- * NAK that arrives during a wait starts a new wait (R156). */
+ * NAK for a later PSN that arrives during a wait starts a new wait (R156). */
 static void r156_before_it_goes_again(void)
 {
     three_sends();

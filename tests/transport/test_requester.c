@@ -108,8 +108,8 @@ static void r058_psn_after_read(void)
     requester_free(&fake);
 }
 
-/* AckReq is set in each Last and Only packet, and in enough packets of a long message. A
- * retransmission sets AckReq in the same packets (R133). */
+/* AckReq is set in each Last and Only packet, and in at least one of RNIC_ACK_EVERY successive
+ * packets. A retransmission sets AckReq in the same packets (R133). */
 static void r133_ackreq_is_set_in_last_and_in_time(void)
 {
     unsigned since = 0;
@@ -293,7 +293,7 @@ static void r134_requests_wait_for_credits(void)
     requester_post(&fake, 8, RNIC_WR_WRITE_IMM, 0, 8); /* this request has SSN 8, and the LSN is
                                                         * 4 */
     requester_expect_gate(&fake, RNIC_REQ_CREDIT);
-    /* An ACK without credits ends the limit. */
+    /* An ACK with ROCE_CREDIT_NONE ends the limit. */
     requester_aeth(&fake, 14, ROCE_SYNDROME_ACK | ROCE_CREDIT_NONE, 5);
     EXPECT_EQ(requester_out_all(&fake), 1);
     requester_free(&fake);

@@ -444,7 +444,8 @@ static void r066_any_psn_is_accepted(void)
         struct roce_pkt pkt = datagram(ROCE_OP_UD_SEND_ONLY, NULL, 0);
 
         pkt.bth.psn = psns[i];
-        /* AckReq is ignored (R042); Linux rxe sets it in datagrams to QP 1 (rxe-6.1 S7) */
+        /* AckReq is ignored (R042); Linux rxe sets it in datagrams to QP 1 (S7 of
+         * traces/linux-rxe.md) */
         pkt.bth.ackreq = i & 1;
         responder_post(&host, i, 0, 40);
         EXPECT_EQ(feed(&pkt, &frame), RNIC_UD_DELIVERED);

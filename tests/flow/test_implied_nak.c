@@ -68,20 +68,23 @@ static void reads_after_an_implied_nak_complete(void)
         const char *name, *talk;
         uint64_t completed;
     } rows[] = {
-        {"all came again", "A B a0 a1 a3 b0 b1 . A2 B a2 a3 b0 b1 b2 b3", 2},
-        {"not asked for again: what answers the request before counts",
+        {"all repeated requests were answered", "A B a0 a1 a3 b0 b1 . A2 B a2 a3 b0 b1 b2 b3", 2},
+        {"a READ was not repeated again: the responses to its earlier request count",
          "A B C a0 a1 a3 b1 b2 b3 . A2 B C a2 a3 b0 b1 . A3 B C b2 b3 c0 c1 c2 c3"
          " D a3 b1 b2 b3 c0 c1 c2 c3 d0 d1 d3 D2 d2 d3",
          4},
-        {"asked for from the middle: all before came",
+        {"restarted from the middle: all earlier responses were accepted",
          "A B C a0 a1 b3 . A2 B C c0 c1 c3 . C2 c2 c3", 3},
-        {"asked for from the beginning: what was answered before came",
+        {"restarted from the beginning: earlier READs with a last response count",
          "A B C a0 a1 a3 b0 b1 . A2 B C a2 b0 b1 b2 b3 c1 . C c0 c1 c2 c3", 3},
-        {"asked for from the beginning: what was not answered is not known",
+        {"restarted from the beginning: earlier READs without a last response do not count",
          "A B C a0 a1 b0 . A2 B C a2 c1 . C c0 c1 c2 c3", 1},
-        {"in another order until the end", "A B a0 a2 b0 . A1 B a1 a3 a2 b0 b1 b2 b3", 2},
-        {"asked for again until the end", "A B a0 a1 a3 b0 b1 b3 . A2 B", 0},
-        {"what came before it was asked for again", "A B a0 a1 a3 b0 b1 b3 . A2 B a2 b0 b1 b3", 0},
+        {"responses out of order until the end of the capture",
+         "A B a0 a2 b0 . A1 B a1 a3 a2 b0 b1 b2 b3", 2},
+        {"repeated, but not answered before the end of the capture", "A B a0 a1 a3 b0 b1 b3 . A2 B",
+         0},
+        {"responses before the repeated request do not count",
+         "A B a0 a1 a3 b0 b1 b3 . A2 B a2 b0 b1 b3", 0},
     };
 
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

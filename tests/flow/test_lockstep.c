@@ -22,8 +22,8 @@ enum ports {
     PORTS
 };
 
-static const char *const port_names[PORTS] = {"of both QPNs", "a port a pair", "a port a direction",
-                                              "one port"};
+static const char *const port_names[PORTS] = {"of both QPNs", "one port per pair",
+                                              "one port per direction", "one port"};
 
 struct shape {
     unsigned qps;

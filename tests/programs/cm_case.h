@@ -172,7 +172,7 @@ static inline int run_cases(int argc, char **argv, const struct cm_case *cases, 
         port++;
         cases[i].run();
     }
-    puts("all as they should be");
+    puts("all cases passed");
     return 0;
 }
 

@@ -31,10 +31,10 @@ static void event_is(enum ibv_event_type type, const void *object)
 {
     struct ibv_async_event event;
     if (!readable(context->async_fd, 10000))
-        die("no %s came", ibv_event_type_str(type));
+        die("no event %s within 10 s", ibv_event_type_str(type));
     MUST(ibv_get_async_event(context, &event) == 0);
     if (event.event_type != type)
-        die("%s came instead of %s", ibv_event_type_str(event.event_type),
+        die("event %s instead of %s", ibv_event_type_str(event.event_type),
             ibv_event_type_str(type));
     MUST(!object || event.element.qp == object);
     ibv_ack_async_event(&event);

@@ -69,7 +69,7 @@ static int await(const char *text, bool there)
     int index;
     while (((index = index_of(text)) >= 0) != there) {
         if (poll(&pollfd, 1, 10000) != 1)
-            die("no event told that %s %s", text, there ? "came" : "went");
+            die("no event reported that %s %s", text, there ? "came" : "went");
         MUST(ibv_get_async_event(context, &event) == 0);
         MUST(event.event_type == IBV_EVENT_GID_CHANGE && event.element.port_num == 1);
         ibv_ack_async_event(&event);

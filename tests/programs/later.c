@@ -20,7 +20,7 @@ static void *name(const char *symbol, const char *node)
 {
     void *found = dlvsym(RTLD_DEFAULT, symbol, node);
     if (!found)
-        die("%s@%s is not there", symbol, node);
+        die("the library lacks %s@%s", symbol, node);
     return found;
 }
 

@@ -532,9 +532,9 @@ int main(void)
         }
         MUST(pid > 0 && waitpid(pid, &status, 0) == pid);
         if (status != 0)
-            die("it ends with status 0x%x", (unsigned)status);
+            die("the case ended with status 0x%x", (unsigned)status);
         printf(" ok\n");
     }
-    puts("all as they should be");
+    puts("all cases passed");
     return 0;
 }

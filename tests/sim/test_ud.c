@@ -178,7 +178,7 @@ static void observe(void *ctx, const struct simnet_event *event)
         if (side[event->from][q].qpn == pkt->deth.src_qp)
             s = &side[event->from][q];
     if (!s || s->sent == s->posted) {
-        suite_fail(__FILE__, __LINE__, "a datagram that nobody posted");
+        suite_fail(__FILE__, __LINE__, "a datagram without a posted request");
         return;
     }
     p = &s->plan[s->sent];

@@ -100,11 +100,11 @@ static bool is_there(const struct judge_spoil *s, const struct flowgen_frame *f,
     return s->drop_permille == 0 || rng_below(s->rng, 1000) >= s->drop_permille;
 }
 
-/* ---- comparison of observers ----------------------------------------------------------------- */
+/* ---- comparison of analysis engines ---------------------------------------------------------- */
 
-/* Two more observers judge the same packets: one without the fast path (flow/fast_path.c), and one
- * that stores no results. The functions below compare the findings, results and summaries of the
- * observers, which must be equal. */
+/* Two more analysis engines judge the same packets: one without the fast path (flow/fast_path.c),
+ * and one that stores no results. The functions below compare the findings, results and summaries
+ * of the engines, which must be equal. */
 static bool same_finding(const struct roce_finding *a, const struct roce_finding *b)
 {
     return a->rule == b->rule && a->severity == b->severity && a->frame == b->frame &&
@@ -264,7 +264,7 @@ void judge(const struct flowgen *g, const struct roce_flow_opts *opts,
         return;
     mute = o.mem.alloc ? NULL : observer(o, &mute_verdict); /* does not run if the test counts
                                                              * allocations, because a second
-                                                             * observer would also allocate */
+                                                             * engine would also allocate */
     o.no_fast_path = true;
     twin = o.mem.alloc ? NULL : observer(o, &twin_verdict);
     for (size_t i = 0; i < g->frame_cnt; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Judge: feeds a generated conversation to the observer (rnic/flow) and stores its findings. Parts
- * of the conversation can be left out, as in an incomplete capture. A second observer runs without
- * the fast path, and a third without results; the test fails if their findings differ.
+ * Judge: feeds a generated conversation to the analysis engine (rnic/flow) and stores its findings.
+ * Parts of the conversation can be left out, as in an incomplete capture. A second engine runs
+ * without the fast path, and a third without results; the test fails if their findings differ.
  */
 #ifndef TEST_JUDGE_H
 #define TEST_JUDGE_H
@@ -47,9 +47,9 @@ struct verdict {
                                      * known at the end of the capture */
 };
 
-/* Passes the conversation to the observer, except the parts that `spoil` removes (NULL: none).
- * `opts` may be NULL; its callbacks are not used. Stores the results in *verdict, which it clears
- * first, except the arrays that the caller set. */
+/* Passes the conversation to the analysis engine, except the parts that `spoil` removes (NULL:
+ * none). `opts` may be NULL; its callbacks are not used. Stores the results in *verdict, which it
+ * clears first, except the arrays that the caller set. */
 void judge(const struct flowgen *g, const struct roce_flow_opts *opts,
            const struct judge_spoil *spoil, struct verdict *verdict);
 

@@ -3,8 +3,8 @@
  * Reference model: connections over a network that loses, copies and delays packets, captured at a
  * point on the path. Both ends conform. The model knows the state of the senders, which a capture
  * does not show. For each captured packet it counts what really happened: losses, retransmissions,
- * their causes. Tests compare these counts with the observer's. The model shares only the packet
- * builder with the observer.
+ * their causes. Tests compare these counts with the analysis engine's. The model shares only the
+ * packet builder with the engine.
  *
  * A --- before --- capture point --- after --- B
  */

@@ -126,7 +126,7 @@ static void go_back(struct model_end *e, enum roce_cause cause)
 static uint64_t patience(struct model_net *n)
 {
     /* At most 30 ms are added to the timeout, so that the wait is below 100 ms. Without CM
-     * messages, the observer would take a longer idle time as a possible QP reuse. */
+     * messages, the analysis engine would take a longer idle time as a possible QP reuse. */
     return n->now + TIMEOUT + rng_below(n->o->rng, 30000000);
 }
 

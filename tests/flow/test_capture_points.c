@@ -12,7 +12,7 @@
 static struct verdict v;
 
 /* The MSN may count a READ from its last response on, or from its first (C9-148). The first
- * response has either MSN; the observer must accept both. */
+ * response has either MSN; the analysis engine must accept both. */
 static void read_that_counts_late_is_no_error(void)
 {
     for (uint32_t before = 0; before < 2; before++) {
@@ -237,8 +237,8 @@ static void naks_for_late_packets_are_counted(void)
 }
 
 /* A sequence NAK names a request that is missing or truncated in the capture. The capture does not
- * show whether this request passed the capture point undamaged. The observer must count these
- * NAKs. */
+ * show whether this request passed the capture point undamaged. The analysis engine must count
+ * these NAKs. */
 static void naks_for_unseen_requests_are_counted(void)
 {
     static const struct {

@@ -115,8 +115,8 @@ static void transmissions_of_a_dreq_are_counted(void)
 }
 
 /* If a program ends without disconnecting, our software RNIC sends the DREQ for it, with a special
- * transaction id. From this id, the observer must infer that the program ended, and report the end
- * of the connection as ROCE_END_GONE. */
+ * transaction id. From this id, the analysis engine must infer that the program ended, and report
+ * the end of the connection as ROCE_END_GONE. */
 static void dreq_in_place_of_a_program_ends_the_connection_as_gone(void)
 {
     const struct roce_conn_summary *c = &v.conn[1];

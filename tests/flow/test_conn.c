@@ -175,8 +175,8 @@ static void cm_names_both_sides(void)
 }
 
 /* An XRC connection: the REP contains the QPN of the XRC target in the field of the EE context
- * (Annex A14). Then another target QP of the same host is connected. The observer must not report a
- * reuse of the first QP. */
+ * (Annex A14). Then another target QP of the same host is connected. The analysis engine must not
+ * report a reuse of the first QP. */
 static void cm_names_an_xrc_target(void)
 {
     struct flowgen g;
@@ -265,8 +265,8 @@ static void reuse_announced_by_cm_is_a_second_use(void)
 }
 
 /* After a DREQ, the parameters from the CM messages are no longer valid. Then the QPs are used
- * again without CM messages, with another path MTU. The observer must detect the reuse and the new
- * path MTU. */
+ * again without CM messages, with another path MTU. The analysis engine must detect the reuse and
+ * the new path MTU. */
 static void reuse_after_a_dreq_is_detected(void)
 {
     struct flowgen g;
@@ -350,8 +350,8 @@ static void two_qps_of_one_address_are_paired(void)
 }
 
 /* There are no CM messages, the source ports do not match, and PSNs start at 0. The first response
- * is a sequence NAK or RNR NAK. The requester goes back before the observer has paired the
- * directions, which needs three responses. The observer must count a go-back with the right cause,
+ * is a sequence NAK or RNR NAK. The requester goes back before the analysis engine has paired the
+ * directions, which needs three responses. The engine must count a go-back with the right cause,
  * not out-of-order packets. */
 static void nak_before_pairing_explains_the_go_back(void)
 {
@@ -592,8 +592,8 @@ static void naks_without_requests_are_reported(void)
     EXPECT_EQ(v.conn[0].facts.end_syndrome, 0x62);
 }
 
-/* Two connections start with equal PSNs, so the observer pairs the directions of each only after
- * some responses. The packets before that must not be reported as missing. */
+/* Two connections start with equal PSNs, so the analysis engine pairs the directions of each only
+ * after some responses. The packets before that must not be reported as missing. */
 static void packets_before_pairing_are_not_missing(void)
 {
     struct flowgen_conn c[2];
@@ -657,8 +657,8 @@ static void summary_names_the_evidence_of_a_pair(void)
     EXPECT_EQ(v.conn[0].facts.pairing, ROCE_PAIRED_NOT);
 }
 
-/* UC has no responses to compare. If two hosts have only two directions of UC, the observer must
- * pair these directions. If they have more, it must not pair any. */
+/* UC has no responses to compare. If two hosts have only two directions of UC, the analysis engine
+ * must pair these directions. If they have more, it must not pair any. */
 static void lone_uc_directions_are_paired(void)
 {
     for (uint32_t others = 0; others < 2; others++) {

@@ -247,8 +247,8 @@ static void copy_after_start_of_go_back_is_a_copy(void)
 }
 
 /* Two mirror ports capture each UD or UC packet, 4 us apart. The packets come in bursts of two. The
- * observer must count each packet once, and count its second capture as a copy. With `no_id`, a
- * device without IPv4 identifications sends the same packets. */
+ * analysis engine must count each packet once, and count its second capture as a copy. With
+ * `no_id`, a device without IPv4 identifications sends the same packets. */
 static void mirrored_datagrams_are_counted_once(void)
 {
     for (unsigned no_id = 0; no_id < 2; no_id++)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Detection rate: how often the observer still reports a violation (cases_*.c) if the capture lacks
- * some packets, a direction, or its beginning. In a complete capture it must report every violation
- * (test_cases.c). In an incomplete one it cannot: the packet that proves the violation may be
- * missing, or missing packets may explain what looks wrong.
+ * Detection rate: how often the analysis engine still reports a violation (cases_*.c) if the
+ * capture lacks some packets, a direction, or its beginning. In a complete capture it must report
+ * every violation (test_cases.c). In an incomplete one it cannot: the packet that proves the
+ * violation may be missing, or missing packets may explain what looks wrong.
  *
  * SHARES_PRINT=1 prints the current rates as rows of the table below. If a rate is lower than in
- * the table, the test fails, because the observer detects less than before.
+ * the table, the test fails, because the engine detects less than before.
  */
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +29,7 @@ enum spoil {
 };
 
 /* `least`: for each kind of incomplete capture, lowest percentage of violations of the rule that
- * the observer must detect */
+ * the analysis engine must detect */
 static const struct {
     const char *rule;
     uint8_t least[SPOILS];

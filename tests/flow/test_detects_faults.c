@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Detection of faults: the test alters one field of one packet of a conformant conversation. The
- * percentage of alterations that the observer reports as ERROR must not decrease. For some
+ * percentage of alterations that the analysis engine reports as ERROR must not decrease. For some
  * alterations a WARN is sufficient, because packets cannot prove them.
  *
- * The observer avoids false alarms (test_no_false_alarm.c), and therefore misses some faults. A
- * passive observer cannot prove every fault: an MSN that is one too high may count a request that
- * was not captured.
+ * The engine avoids false alarms (test_no_false_alarm.c), and therefore misses some faults. The
+ * packets of a capture cannot prove every fault: an MSN that is one too high may count a request
+ * that was not captured.
  *
  * SENSE_SEED=<n> uses other conversations; the percentages are checked for seed 1 only.
  */
@@ -211,7 +211,7 @@ enum setting {
 };
 
 /* The alterations. `least`: for each enum setting, lowest percentage of altered packets that the
- * observer must report as ERROR. */
+ * analysis engine must report as ERROR. */
 static const struct {
     const char *name;
     enum kind kind;
@@ -250,7 +250,7 @@ static const struct {
     {"READ response to no READ",       READ_RESP,  past_all, {0, 0, 0}, false},
     {"Atomic ACK in place of an ACK",  ACK,        not_asked, {100, 89, 81}, false},
     {"NAK code 9",                     ACK,        nak_code, {100, 100, 100}, false},
-    /* alterations for which the observer can report only a WARN */
+    /* alterations for which the analysis engine can report only a WARN */
     {"RNR NAK in place of an ACK",     ACK,        rnr, {91, 90, 77}, true},
     {"another P_Key",                  ANY,        other_pkey, {100, 100, 100}, true},
     {"MigReq 0",                       ANY,        migreq, {100, 100, 100}, true},

@@ -23,8 +23,8 @@ static uint32_t put(struct flowgen *g, uint8_t opcode, uint32_t len)
     return p.bth.psn;
 }
 
-/* Each row has the syndrome of an Acknowledge packet. The observer must report a syndrome that is
- * reserved for RC. It must not report a NAK code that is valid for RC. */
+/* Each row has the syndrome of an Acknowledge packet. The analysis engine must report a syndrome
+ * that is reserved for RC. It must not report a NAK code that is valid for RC. */
 static void reserved_syndromes_are_reported(void)
 {
     static const struct {
@@ -241,9 +241,9 @@ static void sequence_nak_after_an_rnr_nak_is_reported(void)
     }
 }
 
-/* A responder sends an RNR NAK for the last packet of a message. For a SEND, the observer must
- * report that the packet is not the first one. For a WRITE with immediate, it must report nothing.
- * For a WRITE without immediate, it must report that the request needs no receive WQE. */
+/* A responder sends an RNR NAK for the last packet of a message. For a SEND, the analysis engine
+ * must report that the packet is not the first one. For a WRITE with immediate, it must report
+ * nothing. For a WRITE without immediate, it must report that the request needs no receive WQE. */
 static void rnr_nak_inside_a_message_is_reported(void)
 {
     static const struct {
@@ -353,7 +353,8 @@ static void msn_above_the_messages_sent_is_reported(void)
         flowgen_begin(&g);
         if (how == LATE)
             g.conn.msn[0] = 40; /* the capture begins in the middle of the connection, so the
-                                 * observer must infer the MSN of the first captured message */
+                                 * analysis engine must infer the MSN of the first captured
+                                 * message */
         flowgen_send(&g, 0, 64);
         flowgen_send(&g, 0, 64);
         if (how == HOLE) {

@@ -2,8 +2,8 @@
 /*
  * Tests the fast path (flow/fast_path.c). In each test, one packet of a message differs from its
  * neighbours, or another packet is sent between them. judge() fails if the results differ from
- * those of an observer without the fast path. Each change must also change a finding or result,
- * otherwise it would test nothing. After that, random conversations are judged.
+ * those of an analysis engine without the fast path. Each change must also change a finding or
+ * result, otherwise it would test nothing. After that, random conversations are judged.
  */
 #include <string.h>
 #include "judge.h"
@@ -494,7 +494,8 @@ static void act(struct mix *m)
     }
 }
 
-/* Random conversations: an observer without the fast path must give the same results (judge.h). */
+/* Random conversations: an analysis engine without the fast path must give the same results
+ * (judge.h). */
 static void random_packets_are_judged_alike(void)
 {
     static const enum roce_encap encaps[] = {ROCE_ENCAP_V2_IP4, ROCE_ENCAP_V2_IP4,

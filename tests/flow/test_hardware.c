@@ -16,7 +16,7 @@ static unsigned count(const struct verdict *v, enum roce_rule rule)
 }
 
 /* A NIC that lets switches choose a path for each packet sets a bit in byte 4 of the BTH. The
- * observer must report the bit once, not for each packet. */
+ * analysis engine must report the bit once, not for each packet. */
 static void adaptive_routing_bit_is_reported_once(void)
 {
     struct flowgen g;
@@ -133,8 +133,8 @@ static void put_response(struct flowgen *g, uint32_t psn, uint32_t k, uint32_t c
     flowgen_put(g, 1, &p);
 }
 
-/* Sends three READs, each with eight responses in the order `order`. The observer must count all
- * READs as completed, and report `late` responses of each READ as out of order. */
+/* Sends three READs, each with eight responses in the order `order`. The analysis engine must count
+ * all READs as completed, and report `late` responses of each READ as out of order. */
 static void read_in_order(const uint8_t order[8], unsigned late)
 {
     struct flowgen g;
@@ -209,8 +209,8 @@ static void read_with_a_hole_is_retransmitted(void)
 }
 
 /* For a retransmitted atomic, older Linux sends the stored response with its old MSN (rxe_resp.c,
- * res->atomic.skb). The observer must not take this for a reuse of the QP, even if packets are
- * missing in the capture. */
+ * res->atomic.skb). The analysis engine must not take this for a reuse of the QP, even if packets
+ * are missing in the capture. */
 static void stored_atomic_response_is_no_reuse(void)
 {
     struct flowgen g;
@@ -275,7 +275,7 @@ static void retransmit_after(const uint16_t *waits, uint8_t opcode, bool cm, boo
 }
 
 /* NVIDIA documents adaptive retransmission: the first waits are a few ms, even with a long ACK
- * timeout, and become longer. The observer must recognise it in the rows with `adaptive`. */
+ * timeout, and become longer. The analysis engine must recognise it in the rows with `adaptive`. */
 static void adaptive_retransmission_is_recognised(void)
 {
     static const struct {
@@ -358,7 +358,8 @@ static void overtake(struct flowgen *g, unsigned ports, bool in_order, unsigned 
 }
 
 /* A receiver that acknowledges a packet although an earlier one is missing accepts any order. The
- * observer must recognise such a receiver, except in the rows where the receiver sends NAKs. */
+ * analysis engine must recognise such a receiver, except in the rows where the receiver sends
+ * NAKs. */
 static void order_that_does_not_matter_is_recognised(void)
 {
     static const struct {
@@ -404,7 +405,7 @@ static void order_that_does_not_matter_is_recognised(void)
     }
 }
 
-/* The responses to several READs are out of order by up to 40 positions. The observer cannot
+/* The responses to several READs are out of order by up to 40 positions. The analysis engine cannot
  * record so many gaps, but must count all READs as completed. */
 static void reads_in_any_order_complete(void)
 {

@@ -255,8 +255,8 @@ static void after_an_empty_only_findings_on_the_other_direction_are_errors(void)
 }
 
 /* If Linux cannot send the response to a READ of 0 bytes, it later sends a Last without payload.
- * The observer must report the Last as a known deviation. An empty First is a violation, but not a
- * known deviation. */
+ * The analysis engine must report the Last as a known deviation. An empty First is a violation, but
+ * not a known deviation. */
 static void empty_last_read_response_is_a_known_deviation(void)
 {
     static const struct {

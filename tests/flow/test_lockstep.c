@@ -2,8 +2,8 @@
 /*
  * QPs in lockstep: many QPs between two hosts send equal requests with equal PSNs at the same time,
  * as the QPs of one program do (perftest -q, collectives). There are no CM messages, so only source
- * ports can show which directions belong together. The observer must not pair them wrongly, and
- * must report no ERROR. It may leave them unpaired.
+ * ports can show which directions belong together. The analysis engine must not pair them wrongly,
+ * and must report no ERROR. It may leave them unpaired.
  */
 #include <string.h>
 #include "judge.h"
@@ -204,11 +204,11 @@ static void all_shapes(bool holes)
                errors);
         EXPECT_EQ(errors, 0);
         /* If the source ports prove nothing and the capture lacks the packets that distinguish the
-         * QPs, the observer may pair two directions wrongly. The summary must then mark the pair as
-         * a guess, and the pair must cause no ERROR. */
+         * QPs, the analysis engine may pair two directions wrongly. The summary must then mark the
+         * pair as a guess, and the pair must cause no ERROR. */
         if (holes && (ports == APART || ports == ONE))
             most = pairs / 50;
-        /* The first packet that distinguishes two QPs may be captured after the observer has
+        /* The first packet that distinguishes two QPs may be captured after the analysis engine has
          * already paired their directions wrongly. This happens for one in 500 to 2000 seeds. */
         if (holes && (ports == OWN || ports == LINUX))
             most = 2;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Known losses: the test knows which packets were lost. In a complete capture, the observer must
- * find every go-back with its position and cause, and report no other one.
+ * Known losses: the test knows which packets were lost. In a complete capture, the analysis engine
+ * must find every go-back with its position and cause, and report no other one.
  */
 #include "judge.h"
 #include "support/suite.h"
@@ -46,9 +46,9 @@ static void compare(struct rng *rng, uint32_t permille)
         struct roce_flow_in in = {.pkt = &pkt, .frame = (uint32_t)i + 1, .time = f->time};
 
         CU_ASSERT(roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, g.bytes + f->off, f->len, f->len) == 0);
-        in.icrc = roce_pkt_icrc_check(&pkt, NULL); /* check the ICRC, because the observer reports
-                                                    * no ERROR for a packet with an unchecked
-                                                    * ICRC */
+        in.icrc = roce_pkt_icrc_check(&pkt, NULL); /* check the ICRC, because the analysis engine
+                                                    * reports no ERROR for a packet with an
+                                                    * unchecked ICRC */
         roce_flow_feed(flow, &in, NULL);
     }
     roce_flow_finish(flow);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Limits of memory and connections: the observer must stay within the limits, count evictions, and
- * still judge the other connections correctly.
+ * Limits of memory and connections: the analysis engine must stay within the limits, count
+ * evictions, and still judge the other connections correctly.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,12 +66,12 @@ static void memory_stays_below_the_limit(void)
 
 /* ---- eviction of connections ----------------------------------------------------------------- */
 
-/* Counters since the observer received the current packet. `allocs`: allocations; `conns`:
+/* Counters since the analysis engine received the current packet. `allocs`: allocations; `conns`:
  * on_conn() calls; `conns_after_alloc`: on_conn() calls after the first allocation. */
 static struct {
     unsigned allocs, conns, conns_after_alloc;
-    size_t bytes, bytes_max; /* allocated bytes; limit of the test's allocator, which the observer
-                              * does not know */
+    size_t bytes, bytes_max; /* allocated bytes; limit of the test's allocator, which the analysis
+                              * engine does not know */
 } seen;
 
 static void *count_alloc(void *ctx, size_t size)
@@ -208,8 +208,8 @@ static void hundred_thousand_connections_fit(void)
     CU_ASSERT(each < 2100 || conns < 100000);
 }
 
-/* After an idle time, the observer allocates memory for a possible QP reuse. When the response
- * shows that the QPs were not reused, the observer must free this memory. */
+/* After an idle time, the analysis engine allocates memory for a possible QP reuse. When the
+ * response shows that the QPs were not reused, the engine must free this memory. */
 static void idle_time_takes_no_memory(void)
 {
     size_t peak[2];

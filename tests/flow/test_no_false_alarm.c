@@ -192,7 +192,7 @@ static void wrong_version_is_an_error_only_if_undamaged(void)
 /* ---- ambiguous responses --------------------------------------------------------------------- */
 
 /* Several QP pairs have equal PSNs, no CM messages, and source ports that prove nothing. The
- * observer may assign a response to the wrong pair, but this must cause no ERROR. */
+ * analysis engine may assign a response to the wrong pair, but this must cause no ERROR. */
 static void twin_connections_cause_no_errors(void)
 {
     struct rng rng = rng_seed();
@@ -220,9 +220,9 @@ static void twin_connections_cause_no_errors(void)
 /* ---- guessed pairs --------------------------------------------------------------------------- */
 
 /* Generates the packets of `qps` QP pairs between two hosts with overlapping PSNs. Without matching
- * UDP source ports (RoCEv1 has none), the observer can only guess the pairs. If `half`, the capture
- * lacks the responses of the first pair and the requests of the second one. The two remaining
- * directions seem to be a pair, but are not. */
+ * UDP source ports (RoCEv1 has none), the analysis engine can only guess the pairs. If `half`, the
+ * capture lacks the responses of the first pair and the requests of the second one. The two
+ * remaining directions seem to be a pair, but are not. */
 static void crowd(struct rng *rng, enum roce_encap encap, unsigned qps, bool half)
 {
     struct flowgen_conn conn[6];
@@ -283,8 +283,8 @@ static void guessed_pairs_cause_no_errors(void)
 
 /* ---- missing facts --------------------------------------------------------------------------- */
 
-/* No packet shows the path MTU. But a READ that one response answers has one PSN. So the observer
- * must not take later responses for an implied NAK (R139). */
+/* No packet shows the path MTU. But a READ that one response answers has one PSN. So the analysis
+ * engine must not take later responses for an implied NAK (R139). */
 static void one_packet_read_needs_no_mtu(void)
 {
     struct flowgen g;
@@ -363,8 +363,8 @@ static void limits_without_cm_are_the_attribute_limits(void)
 /* ---- packets changed by the capture point ---------------------------------------------------- */
 
 /* The capture point changed the UDP source port, so every ICRC is wrong, although all packets
- * arrived intact. The observer must still follow the connection, and must report the wrong ICRCs
- * only once for each host, as WARN. */
+ * arrived intact. The analysis engine must still follow the connection, and must report the wrong
+ * ICRCs only once for each host, as WARN. */
 static void host_without_a_right_icrc_is_believed(void)
 {
     struct flowgen g;
@@ -405,8 +405,8 @@ static void one_right_icrc_makes_wrong_ones_damage(void)
     EXPECT_EQ(v.totals.dropped, 3 + 5);
 }
 
-/* The first packets of a host have wrong ICRCs. The observer must report them later: when a right
- * ICRC of the host, or the end of the capture, proves that they were damaged. */
+/* The first packets of a host have wrong ICRCs. The analysis engine must report them later: when a
+ * right ICRC of the host, or the end of the capture, proves that they were damaged. */
 static void damaged_first_packets_are_reported_later(void)
 {
     for (unsigned good = 0; good < 2; good++) {

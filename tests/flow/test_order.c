@@ -64,8 +64,8 @@ static void finding_names_the_expected_opcode(void)
     }
 }
 
-/* A request has a DMA length above 2^31 (R081). The observer must report the request, and also the
- * ACK that accepts it. */
+/* A request has a DMA length above 2^31 (R081). The analysis engine must report the request, and
+ * also the ACK that accepts it. */
 static void accepted_excess_length_is_reported(void)
 {
     for (unsigned more = 0; more < 2; more++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Tests the preconditions of checks, with pairs of conversations. In one conversation, the
- * precondition is not met, and the observer must report no ERROR. In the other one, the
- * precondition is met, and the observer must report the violation.
+ * precondition is not met, and the analysis engine must report no ERROR. In the other one, the
+ * precondition is met, and the engine must report the violation.
  */
 #include <string.h>
 #include "cases.h"
@@ -105,8 +105,8 @@ static void class_port_info_is_accepted(void)
     }
 }
 
-/* A MAD has a wrong length. The observer must report the length, but not the versions in the MAD.
- */
+/* A MAD has a wrong length. The analysis engine must report the length, but not the versions in the
+ * MAD. */
 static void mad_of_wrong_length_has_one_finding(void)
 {
     for (unsigned wrong = 0; wrong < 2; wrong++) {
@@ -145,7 +145,7 @@ static void multicast_qp_of_a_unicast_address_is_reported(void)
 
 /* The first captured request has a PSN before the one in the CM messages. If it was sent soon after
  * the CM messages, this must be an ERROR. If it was sent long after them, the PSN may have wrapped,
- * so the observer must report no ERROR. */
+ * so the analysis engine must report no ERROR. */
 static void wrapped_first_psn_is_no_error(void)
 {
     for (unsigned long_after = 0; long_after < 2; long_after++) {
@@ -211,8 +211,8 @@ static void req_captured_after_its_rep_is_not_used(void)
     }
 }
 
-/* Both ends use another path MTU than the CM messages agreed on. The observer must report this
- * once. */
+/* Both ends use another path MTU than the CM messages agreed on. The analysis engine must report
+ * this once. */
 static void mtu_other_than_cm_has_one_finding(void)
 {
     struct flowgen g;
@@ -241,8 +241,8 @@ static void spoil_icrc(struct flowgen *g, size_t from, int side)
 
 /* A host captures its own packets before its NIC computes the ICRCs, so all are wrong. If its
  * requests were acknowledged, that would prove that they arrived intact. Here it sends only
- * responses, or only requests of UC, without such a proof: the observer must report a WARN, and no
- * ERROR. */
+ * responses, or only requests of UC, without such a proof: the analysis engine must report a WARN,
+ * and no ERROR. */
 static void host_capturing_itself_is_no_error(void)
 {
     for (unsigned uc = 0; uc < 2; uc++) {
@@ -296,8 +296,8 @@ static void second_go_back_for_an_atomic_is_no_error(void)
 }
 
 /* The requester restarts a READ at its second PSN, and the response with this PSN is a Middle
- * instead of a First. The observer must report this. After a second restart at the same PSN it must
- * not: the Middle may be late, from an earlier response whose first packet was lost. */
+ * instead of a First. The analysis engine must report this. After a second restart at the same PSN
+ * it must not: the Middle may be late, from an earlier response whose first packet was lost. */
 static void late_middle_response_is_no_error(void)
 {
     for (unsigned asked = 2; asked < 4; asked++) {
@@ -328,8 +328,9 @@ static void late_middle_response_is_no_error(void)
 /* ---- pairing of directions ------------------------------------------------------------------- */
 
 /* All QPs of a device use one UDP source port. By chance it is also the port that Linux would
- * derive from the QPNs of two QPs that do not belong together. The observer must not pair the two
- * QPs because of this port, because the capture also contains the right partner of each QP. */
+ * derive from the QPNs of two QPs that do not belong together. The analysis engine must not pair
+ * the two QPs because of this port, because the capture also contains the right partner of each
+ * QP. */
 static void source_port_of_many_qps_is_no_proof(void)
 {
     struct flowgen_conn conn[2] = {flowgen_conn_of(1, 0x777777, 0x123456),
@@ -358,8 +359,8 @@ static void source_port_of_many_qps_is_no_proof(void)
 
 /* ---- UC connections -------------------------------------------------------------------------- */
 
-/* A program reuses a UC QP after a short time, starting at the same PSN. UC does not retransmit,
- * so a different packet with a captured PSN shows the reuse. The observer must still report a
+/* A program reuses a UC QP after a short time, starting at the same PSN. UC does not retransmit, so
+ * a different packet with a captured PSN shows the reuse. The analysis engine must still report a
  * wrong opcode order after the reuse. */
 static void uc_reuse_is_detected(void)
 {

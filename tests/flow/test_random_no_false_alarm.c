@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Random conversations of conformant ends (rcsim.h) over a network that loses packets, captured in
- * different ways: the observer must report no ERROR. FREE_TALKS=<n> runs n conversations for each
- * kind of capture.
+ * different ways: the analysis engine must report no ERROR. FREE_TALKS=<n> runs n conversations for
+ * each kind of capture.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -172,7 +172,8 @@ static void run(enum point point)
                    (unsigned long long)warned, (unsigned long long)cnt);
 }
 
-/* Conversations for which the observer once reported an ERROR although both ends conformed. */
+/* Conversations for which the analysis engine once reported an ERROR although both ends
+ * conformed. */
 static void talks_that_were_accused(void)
 {
     static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Tests the rates that the observer measures before and after CNPs, with streams of known
+/* Tests the rates that the analysis engine measures before and after CNPs, with streams of known
  * timing. */
 #include <string.h>
 #include "judge.h"
@@ -128,8 +128,8 @@ static bool about(uint64_t v, uint64_t want, unsigned percent)
     return false;
 }
 
-/* The sender sends at full rate, then at a half, a third, a half, and full rate. The observer must
- * measure these rates, and the time until the recovery. */
+/* The sender sends at full rate, then at a half, a third, a half, and full rate. The analysis
+ * engine must measure these rates, and the time until the recovery. */
 static void slowdown_and_recovery_are_measured(void)
 {
     begin();
@@ -155,8 +155,8 @@ static void slowdown_and_recovery_are_measured(void)
     CU_ASSERT(about(episode[0].after, rate(1 * US), 10));
     CU_ASSERT(episode[0].slowed);
     EXPECT_EQ(episode[0].end, ROCE_CNP_RECOVERED);
-    /* The observer measures the rate over short periods. The first or second period at full rate
-     * shows the recovery. */
+    /* The analysis engine measures the rate over short periods. The first or second period at full
+     * rate shows the recovery. */
     CU_ASSERT(episode[0].recovered_ns >= 3520 * US + 90 * US);
     CU_ASSERT(episode[0].recovered_ns <= 3525 * US + 250 * US);
     CU_ASSERT(episode[0].lowest_ns >= 525 * US && episode[0].lowest_ns <= 1530 * US);
@@ -215,8 +215,8 @@ static void sender_that_ignores_cnps_is_not_slowed(void)
     EXPECT_EQ(sides[0].cnp.before.cnt, 1);
 }
 
-/* The first CNP follows soon after the first packets. The observer must measure the rate before
- * the CNP if there were enough packets. Otherwise this rate must be unknown. */
+/* The first CNP follows soon after the first packets. The analysis engine must measure the rate
+ * before the CNP if there were enough packets. Otherwise this rate must be unknown. */
 static void first_packets_give_no_rate_before(void)
 {
     begin();
@@ -271,8 +271,8 @@ static void pauses_are_no_slowdown(void)
     CU_ASSERT(!episode[0].slowed);
 }
 
-/* If packets are missing in the capture, the observer may measure rates less often, but must not
- * measure wrong rates. */
+/* If packets are missing in the capture, the analysis engine may measure rates less often, but must
+ * not measure wrong rates. */
 static void holes_give_no_rates(void)
 {
     struct rng rng = rng_seed();
@@ -345,8 +345,8 @@ static void copies_do_not_double_the_rate(void)
     CU_ASSERT(about(episode[0].lowest, rate(3 * US), 5));
 }
 
-/* A responder that receives CNPs sends its READ responses more slowly. The observer must also
- * measure this rate. */
+/* A responder that receives CNPs sends its READ responses more slowly. The analysis engine must
+ * also measure this rate. */
 static void read_responses_are_measured(void)
 {
     begin();

@@ -36,7 +36,7 @@ static void answer(struct flowgen *g, uint8_t opcode, uint32_t psn)
 
 /* One of four responses to a READ has a wrong opcode, which must be reported (R141). If the packet
  * before the READ was not captured, the READ may be the restart of a longer READ, and the response
- * may belong to the longer READ: then the observer must report only a WARN. */
+ * may belong to the longer READ: then the analysis engine must report only a WARN. */
 static void wrong_read_response_opcode_is_reported(void)
 {
     static const struct {
@@ -150,7 +150,7 @@ static void response_after_a_fatal_nak_is_reported(void)
 }
 
 /* After missing READ responses or an implied NAK, the requester goes back to the response that it
- * lacks. The observer must count whether that response was captured. */
+ * lacks. The analysis engine must count whether that response was captured. */
 static void restart_shows_the_missing_response(void)
 {
     static const struct {
@@ -213,9 +213,9 @@ static void restart(struct flowgen *g, struct roce_pkt p, uint32_t from)
 }
 
 /* A READ has responses 0 to 3. Response 1 is lost before the capture point. The requester discards
- * response 2, which it receives before it requests the READ again from response 1 on. Then
- * response 2 is lost, too; with `ended`, response 3 is also lost, and the ACK of a later SEND
- * follows. So the requester requests the READ again from response 2 on. The observer must count
+ * response 2, which it receives before it requests the READ again from response 1 on. Then response
+ * 2 is lost, too; with `ended`, response 3 is also lost, and the ACK of a later SEND follows. So
+ * the requester requests the READ again from response 2 on. The analysis engine must count
  * responses 1 and 2 as lost before the capture point. */
 static void discarded_response_counts_as_missing(void)
 {
@@ -250,8 +250,8 @@ static void discarded_response_counts_as_missing(void)
 
 /* The first response to the first of three READs is lost behind the capture point. In the go-back,
  * the second READ request is lost, behind the capture point or before it, so the responses to the
- * third READ follow the responses to the first READ. The observer must not count a response as lost
- * before the capture point. */
+ * third READ follow the responses to the first READ. The analysis engine must not count a response
+ * as lost before the capture point. */
 static void lost_read_request_of_a_go_back_is_not_its_responses(void)
 {
     for (unsigned captured = 0; captured < 2; captured++) {
@@ -277,8 +277,8 @@ static void lost_read_request_of_a_go_back_is_not_its_responses(void)
 }
 
 /* A response to the first of two READs is captured late: before the requester requests it again, or
- * after that, between the responses to the second READ. The observer must count one gap, for this
- * response, and no response lost behind the capture point. */
+ * after that, between the responses to the second READ. The analysis engine must count one gap, for
+ * this response, and no response lost behind the capture point. */
 static void late_read_response_is_not_lost(void)
 {
     for (unsigned after = 0; after < 2; after++) {
@@ -400,10 +400,10 @@ static void read_rest(struct flowgen *g, struct roce_pkt p, uint32_t from, uint3
             flowgen_read_resp(g, 1, p.bth.psn, p.reth.dma_len, k, k);
 }
 
-/* The capture begins with a READ, so the path MTU is unknown and the directions are not paired.
- * The requester requests the READ again from its packet `from` on. The observer must not count
- * that as another READ. With `from` = 8 it may: the request may be a new READ after a READ of
- * eight packets, with a path MTU of 2048. */
+/* The capture begins with a READ, so the path MTU is unknown and the directions are not paired. The
+ * requester requests the READ again from its packet `from` on. The analysis engine must not count
+ * that as another READ. With `from` = 8 it may: the request may be a new READ after a READ of eight
+ * packets, with a path MTU of 2048. */
 static void restart_of_the_first_read_is_not_another_read(void)
 {
     for (uint32_t from = 8; from < 10; from++) {

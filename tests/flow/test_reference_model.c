@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Compares the counts in each connection's summary with those of the reference model, for complete
- * captures at any capture point. The observer must find each loss and no other, and report no
- * ERROR.
+ * captures at any capture point. The analysis engine must find each loss and no other, and report
+ * no ERROR.
  *
  * If the capture point is at the requester, the capture shows everything that the requester
  * receives. Then the test also compares the cause and the cost of each go-back. At other points, a

@@ -234,8 +234,8 @@ static void incomplete_message_counts_captured_bytes(void)
 }
 
 /* The response to the first of several READs is lost, and the requester retransmits all READs from
- * the first one on. The observer must still have the first READ in its window, so that all READs
- * are completed. */
+ * the first one on. The analysis engine must still have the first READ in its window, so that all
+ * READs are completed. */
 static void unanswered_read_stays_in_the_window(void)
 {
     struct flowgen g;

@@ -3,10 +3,10 @@
  * QP reuse: another program, or the next connection of the same program, gets the QPNs of destroyed
  * QPs. Without CM messages, only the packets can show the reuse. Packets that may belong to the old
  * or the new connection must cause no ERROR, even if the capture is incomplete. The API of the
- * observer calls each of these connections a use of the QP pair (struct roce_flow_use).
+ * analysis engine calls each of these connections a use of the QP pair (struct roce_flow_use).
  *
  * REUSE_ROUNDS=<n> runs n times as many conversations, REUSE_SEED=<n> uses another seed. With seed
- * 1 the observer reports no ERROR. With other seeds it reports a few in 100,000 conversations. The
+ * 1 the engine reports no ERROR. With other seeds it reports a few in 100,000 conversations. The
  * cause: the capture lacks the first packets of the new connection. By chance, the PSNs and MSN of
  * the next packets continue those of the old connection, and look like its fault.
  */
@@ -24,7 +24,7 @@ static void end(struct flowgen *g, const char *why)
 }
 
 /* Another program gets the QPNs, with another service, another path MTU, or another peer QP. The
- * observer must detect the reuse. */
+ * analysis engine must detect the reuse. */
 static void reuse_by_another_program_is_detected(void)
 {
     static const uint64_t rests[] = {150000000, 1000000000};
@@ -63,7 +63,7 @@ static void reuse_by_another_program_is_detected(void)
 }
 
 /* The PSNs of both directions restart. The requester retransmits the first request after the reuse
- * before the response, whose MSN restarts. The observer must report the reuse once. */
+ * before the response, whose MSN restarts. The analysis engine must report the reuse once. */
 static void reuse_is_reported_once(void)
 {
     struct flowgen g;
@@ -93,8 +93,8 @@ static void reuse_is_reported_once(void)
     EXPECT_EQ(v.conn[0].facts.qp_uses, 2);
 }
 
-/* The first connection has more packets than the observer's window, and ends with a go-back over
- * its last requests. Then the QPs are reused, beginning with the same PSN. The reuse must be
+/* The first connection has more packets than the analysis engine's window, and ends with a go-back
+ * over its last requests. Then the QPs are reused, beginning with the same PSN. The reuse must be
  * reported for the first packet of the second connection. */
 static void reuse_after_a_go_back_begins_with_its_first_packet(void)
 {

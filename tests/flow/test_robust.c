@@ -187,7 +187,7 @@ static void two_ports(struct flowgen *g, struct rng *rng, uint64_t ns)
 }
 
 /* One of two mirror ports delays its frames, so packets are captured after their acknowledgements.
- * The observer must not report missing or retransmitted packets. */
+ * The analysis engine must not report missing or retransmitted packets. */
 static void delayed_mirror_port_causes_no_errors(void)
 {
     for (uint64_t seed = 1; seed <= 20; seed++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Tests what the observer reports about whole conversations as real devices have them: how a
+ * Tests what the analysis engine reports about whole conversations as real devices have them: how a
  * connection ended, why a requester retransmitted, and what that cost.
  */
 #include <string.h>
@@ -18,9 +18,9 @@ static uint32_t put(struct flowgen *g, uint8_t opcode, uint32_t len)
     return p.bth.psn;
 }
 
-/* With an RNR retry count of 0, the requester gives up after the first RNR NAK. The observer must
- * report that the requester gave up if nothing is retransmitted until long after the advertised
- * wait of 1.28 ms. */
+/* With an RNR retry count of 0, the requester gives up after the first RNR NAK. The analysis engine
+ * must report that the requester gave up if nothing is retransmitted until long after the
+ * advertised wait of 1.28 ms. */
 static void rnr_nak_without_retry_is_a_give_up(void)
 {
     static const struct {
@@ -71,9 +71,9 @@ static void expect_end(unsigned row, enum roce_end end)
         suite_fail(__FILE__, __LINE__, "row %u: end %d", row, sum->facts.end);
 }
 
-/* The requester retransmits one request and then is silent. The observer must report that it gave
- * up only if the capture continues for longer than the requester would have waited, and if a retry
- * count from CM is used up. Otherwise the observer must report only that the request had no
+/* The requester retransmits one request and then is silent. The analysis engine must report that it
+ * gave up only if the capture continues for longer than the requester would have waited, and if a
+ * retry count from CM is used up. Otherwise the engine must report only that the request had no
  * response when the capture ended. */
 static void requester_gave_up_only_if_the_capture_shows_it(void)
 {
@@ -130,8 +130,8 @@ static void requester_gave_up_only_if_the_capture_shows_it(void)
 
 /* The requester retransmits all unacknowledged requests after timeouts, and the first packets of
  * each go-back are lost before the capture point, so no two go-backs begin with the same PSN. The
- * observer must report that there was no response. It must not report this if the capture ends
- * after few go-backs, or contains a response or a new request among the last go-backs. */
+ * analysis engine must report that there was no response. It must not report this if the capture
+ * ends after few go-backs, or contains a response or a new request among the last go-backs. */
 static void go_backs_without_a_response_may_begin_with_different_psns(void)
 {
     static const struct {
@@ -219,8 +219,8 @@ static void ack_far_ahead_is_a_violation(void)
     }
 }
 
-/* NICs send CNPs from UDP source port 0. The observer must report source port 0 for other packets,
- * but not for a CNP. */
+/* NICs send CNPs from UDP source port 0. The analysis engine must report source port 0 for other
+ * packets, but not for a CNP. */
 static void source_port_of_a_cnp_is_not_judged(void)
 {
     for (unsigned cnp = 0; cnp < 2; cnp++) {
@@ -348,8 +348,8 @@ static void talk(struct flowgen *g, const char *steps)
         }
 }
 
-/* The observer must name the cause of each go-back. A requester with adaptive retransmission goes
- * back after its own wait, which is far below the agreed ACK timeout. */
+/* The analysis engine must name the cause of each go-back. A requester with adaptive retransmission
+ * goes back after its own wait, which is far below the agreed ACK timeout. */
 static void cause_of_a_go_back(void)
 {
     static const struct {
@@ -589,8 +589,8 @@ static void uc_gaps_are_lost_messages(void)
     }
 }
 
-/* The clocks of two mirror ports differ, so each ACK is captured before its request. The observer
- * must still find one connection. */
+/* The clocks of two mirror ports differ, so each ACK is captured before its request. The analysis
+ * engine must still find one connection. */
 static void acks_before_their_requests_are_one_connection(void)
 {
     struct flowgen g;
@@ -611,8 +611,8 @@ static void acks_before_their_requests_are_one_connection(void)
 }
 
 /* The capture point is at the responder, behind a slow path. All requests are acknowledged before
- * the requester, whose timeout expires, retransmits all of them. The observer must not take this
- * for a QP reuse, even if the network reorders the responses, so that MSNs decrease during the
+ * the requester, whose timeout expires, retransmits all of them. The analysis engine must not take
+ * this for a QP reuse, even if the network reorders the responses, so that MSNs decrease during the
  * go-back. */
 static void go_back_over_all_requests_is_no_new_use(void)
 {
@@ -719,8 +719,8 @@ static uint32_t frame_of(enum roce_rule rule, uint8_t side)
     return 0;
 }
 
-/* The observer decides some findings only after it received later packets. Such a finding must
- * name the frame of its packet, not the latest frame. */
+/* The analysis engine decides some findings only after it received later packets. Such a finding
+ * must name the frame of its packet, not the latest frame. */
 static void late_finding_has_the_frame_of_its_packet(void)
 {
     const struct roce_flow_opts opts = {.profile = ROCE_PROFILE_AUTO};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Judges captures of real devices (traces/). The observer must report no ERROR except known
+ * Judges captures of real devices (traces/). The analysis engine must report no ERROR except known
  * deviations of the device, whether the capture is complete or not.
  */
 #include <pcap/pcap.h>

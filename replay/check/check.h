@@ -4,7 +4,7 @@
  * Other commands call check_capture() to find connections (connection_frames.h) or to draw graphs.
  *
  *   1. split_choose_parts() divides the pairs of hosts between parts. Each part has a thread and an
- *      observer of rnic/flow.
+ *      analysis engine rnic/flow.
  *   2. split_reader parses the frames of each part in its thread, and computes their ICRCs
  *   3. the thread judges the packets. Before it reports a finding or a new connection, the thread
  *      waits until all earlier packets were judged (turns.h). So the output equals that of a check

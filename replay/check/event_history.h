@@ -40,7 +40,7 @@ void event_history_del(struct event_history *history);
  * may add packets of different connections. */
 bool event_history_is_full(uint32_t stream);
 
-/* Adds a packet with the observer's analysis of it. */
+/* Adds a packet with the result of its analysis. */
 void event_history_add(struct event_history *history, const struct roce_flow_in *in,
                        const struct roce_flow_result *result);
 

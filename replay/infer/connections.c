@@ -9,8 +9,8 @@
 #include "infer/response_flow.h"
 #include "wire/codes.h"
 
-/* Memory limit of the flow observer (rnic/flow) in bytes. The largest trace needs less, so the
- * observer never discards a connection to free memory. */
+/* Memory limit of the analysis engine (rnic/flow) in bytes. The largest trace needs less, so the
+ * engine never discards a connection to free memory. */
 #define FLOW_BYTES_MAX (UINT64_C(8) << 30)
 
 #define GROUP_NONE UINT32_MAX
@@ -119,8 +119,8 @@ static bool place_damaged(struct finder *f)
     return true;
 }
 
-/* Feeds all packets to the flow observer. Sets the connection of each packet in `owner`, and lists
- * the uses of the QP pairs in `uses`. Returns false if out of memory. */
+/* Feeds all packets to the analysis engine. Sets the connection of each packet in `owner`, and
+ * lists the uses of the QP pairs in `uses`. Returns false if out of memory. */
 static bool observe_trace(struct finder *f)
 {
     struct roce_pkt pkt;

@@ -217,11 +217,12 @@ static void compare(const struct verdict *a, const struct verdict *b, const char
         same = judge_same_conn(&a->conn[i], &b->conn[i]) && a->times[i] == b->times[i];
     if (!same)
         suite_fail(__FILE__, __LINE__,
-                   "%s: the observers differ in findings (%u and %u) or connections (%u and %u)",
+                   "%s: the two analysis engines differ in findings (%u and %u) or connections (%u "
+                   "and %u)",
                    what, a->finding_cnt, b->finding_cnt, a->conn_cnt, b->conn_cnt);
 }
 
-static struct roce_flow *observer(struct roce_flow_opts o, struct verdict *v)
+static struct roce_flow *analysis_engine(struct roce_flow_opts o, struct verdict *v)
 {
     o.user = v;
     o.on_finding = on_finding;
@@ -259,14 +260,15 @@ void judge(const struct flowgen *g, const struct roce_flow_opts *opts,
     v->results_cap = results_cap;
     v->owners = owners;
     spoil = spoil ? spoil : &whole;
-    flow = observer(o, v);
+    flow = analysis_engine(o, v);
     if (!flow)
         return;
-    mute = o.mem.alloc ? NULL : observer(o, &mute_verdict); /* does not run if the test counts
-                                                             * allocations, because a second
-                                                             * engine would also allocate */
+    mute =
+        o.mem.alloc ? NULL : analysis_engine(o, &mute_verdict); /* does not run if the test counts
+                                                                 * allocations, because a second
+                                                                 * engine would also allocate */
     o.no_fast_path = true;
-    twin = o.mem.alloc ? NULL : observer(o, &twin_verdict);
+    twin = o.mem.alloc ? NULL : analysis_engine(o, &twin_verdict);
     for (size_t i = 0; i < g->frame_cnt; i++) {
         const struct flowgen_frame *f = &g->frame[i];
         struct roce_flow_in in = {.frame = (uint32_t)i + 1, .time = f->time};

@@ -60,7 +60,7 @@ static void compare(struct rng *rng, uint32_t permille)
         if (found.loss[i].psn != truth[i].psn || found.loss[i].timeout != truth[i].timeout) {
             suite_fail(
                 __FILE__, __LINE__,
-                "go-back %zu of %zu: from PSN %u by a %s, but the observer found PSN %u by a %s", i,
+                "go-back %zu of %zu: from PSN %u by a %s, but the analysis found PSN %u by a %s", i,
                 cnt, truth[i].psn, truth[i].timeout ? "timer" : "NAK", found.loss[i].psn,
                 found.loss[i].timeout ? "timer" : "NAK");
             break;

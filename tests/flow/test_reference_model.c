@@ -90,7 +90,7 @@ static void same(int side, const char *what, const char *more, uint64_t truth, u
         return;
     if (differ++ < 4)
         suite_fail(__FILE__, __LINE__,
-                   "%s, seed %llu, side %d: %s%s: %llu in the model, %llu by the observer",
+                   "%s, seed %llu, side %d: %s%s: %llu in the model, %llu by the analysis engine",
                    row->name, (unsigned long long)seed, side, what, more, (unsigned long long)truth,
                    (unsigned long long)found);
 }

@@ -150,7 +150,7 @@ static inline int both_run(const struct both_case *cases, size_t cnt, int argc, 
         cases[i].run();
         printf(" ok\n");
     }
-    puts("all as they should be");
+    puts("all cases passed");
     return 0;
 }
 

@@ -77,7 +77,7 @@ static int write_file(const char *path, const glob_t *found, const char *comment
     if (!out)
         return error_set(error, "%s: %s", path, strerror(errno));
     rc = pcapng_join(out, found->gl_pathv, (unsigned)found->gl_pathc, comment, error);
-    if (fflush(out) != 0 && rc == 0)
+    if ((fflush(out) != 0 || ferror(out)) && rc == 0)
         rc = error_set(error, "%s: %s", path, strerror(errno));
     fclose(out);
     return rc;

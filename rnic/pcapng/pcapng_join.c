@@ -15,6 +15,7 @@
 struct file {
     uint8_t *p; /* mapped bytes of the file; NULL if the file is empty */
     size_t len;
+    size_t end;      /* offset after the last complete block */
     uint32_t *iface; /* iface[i] = number, in the joined file, of interface i of this file */
     uint32_t iface_cnt;
 };
@@ -113,6 +114,7 @@ static int scan_file(struct join *join, uint32_t number)
             rc = add_iface(join, file, block, size);
         else if (type == PCAPNG_PACKET)
             rc = add_frame(join, number, block, size);
+        file->end = at + size;
     }
     return rc;
 }
@@ -151,6 +153,38 @@ static void write_joined(struct join *join, const char *comment, FILE *out)
     }
 }
 
+static void free_join(struct join *join, unsigned file_cnt)
+{
+    for (unsigned i = 0; join->file && i < file_cnt; i++) {
+        if (join->file[i].p)
+            munmap(join->file[i].p, join->file[i].len);
+        free(join->file[i].iface);
+    }
+    pcapng_ifaces_free(&join->ifaces);
+    free(join->frame);
+    free(join->file);
+}
+
+static bool is_sorted(const struct join *join)
+{
+    for (size_t i = 1; i < join->frame_cnt; i++)
+        if (join->frame[i].time < join->frame[i - 1].time)
+            return false;
+    return true;
+}
+
+bool pcapng_is_joined(const char *path, uint64_t *len)
+{
+    struct join join = {.file = calloc(1, sizeof(struct file))};
+    bool joined = join.file && map_file(join.file, path) == 0 && scan_file(&join, 0) == 0 &&
+                  join.ifaces.cnt > 0 && join.ifaces.cnt == join.file->iface_cnt &&
+                  is_sorted(&join);
+
+    *len = joined ? join.file->end : 0;
+    free_join(&join, 1);
+    return joined;
+}
+
 int pcapng_join(FILE *out, char *const *path, unsigned cnt, const char *comment,
                 struct error *error)
 {
@@ -171,13 +205,6 @@ int pcapng_join(FILE *out, char *const *path, unsigned cnt, const char *comment,
         qsort(join.frame, join.frame_cnt, sizeof(*join.frame), compare_frames);
     if (rc == 0)
         write_joined(&join, comment, out);
-    for (unsigned i = 0; join.file && i < done; i++) {
-        if (join.file[i].p)
-            munmap(join.file[i].p, join.file[i].len);
-        free(join.file[i].iface);
-    }
-    pcapng_ifaces_free(&join.ifaces);
-    free(join.frame);
-    free(join.file);
+    free_join(&join, done);
     return rc == 0 ? 0 : -1;
 }

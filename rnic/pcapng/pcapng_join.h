@@ -10,6 +10,8 @@
 #ifndef RNIC_PCAPNG_PCAPNG_JOIN_H
 #define RNIC_PCAPNG_PCAPNG_JOIN_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include "base/error.h"
 
@@ -26,5 +28,10 @@
  */
 int pcapng_join(FILE *out, char *const *path, unsigned cnt, const char *comment,
                 struct error *error);
+
+/* Returns whether the file has the frames and interfaces that pcapng_join() would write for this
+ * file alone, without a comment. Between them, it may have marks (pcapng_merge.h), which readers of
+ * pcapng ignore. Sets *len to its length without an incomplete block at its end. */
+bool pcapng_is_joined(const char *path, uint64_t *len);
 
 #endif

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include "pcapng/pcapng_join.h"
@@ -83,16 +84,33 @@ static int write_file(const char *path, const glob_t *found, const char *comment
     return rc;
 }
 
+/* Makes the only recording the file at `path`, if it needs no change except its end. So the end of
+ * rnic-run takes no longer after many gigabytes. Returns false if the frames must be copied,
+ * because the file has another owner, another mode or another name. */
+static bool move_file(const char *path, const glob_t *found, const char *comment)
+{
+    struct stat to, from;
+    uint64_t len;
+
+    return found->gl_pathc == 1 && !comment && !is_growing(*found->gl_pathv) &&
+           stat(path, &to) == 0 && stat(*found->gl_pathv, &from) == 0 && S_ISREG(to.st_mode) &&
+           to.st_nlink == 1 && to.st_mode == from.st_mode && to.st_uid == from.st_uid &&
+           to.st_gid == from.st_gid && pcapng_is_joined(*found->gl_pathv, &len) &&
+           truncate(*found->gl_pathv, (off_t)len) == 0 && rename(*found->gl_pathv, path) == 0;
+}
+
 int recording_end(const char *path, struct run_folder *folder, const char *comment, bool *left,
                   struct error *error)
 {
     glob_t found;
+    bool moved;
     int rc;
 
     find_files(folder->path, &found);
-    rc = write_file(path, &found, comment, error);
+    moved = move_file(path, &found, comment);
+    rc = moved ? 0 : write_file(path, &found, comment, error);
     *left = false;
-    for (size_t i = 0; rc == 0 && i < found.gl_pathc; i++) {
+    for (size_t i = 0; rc == 0 && !moved && i < found.gl_pathc; i++) {
         if (is_growing(found.gl_pathv[i]))
             *left = true;
         else

@@ -26,6 +26,9 @@
 #define ON_WAY_NS  UINT64_C(1000000000)
 #define ON_WAY_MAX 4096u
 
+/* Shortest time between the packets of one side in two uses, ns: both programs reset their QPs. */
+#define RESET_NS UINT64_C(1000000)
+
 /* Maximum number of packets by which the network reorders the first responses after a QP reuse. */
 #define RESET_NEAR 64u
 
@@ -54,6 +57,7 @@ struct search {
                              * (supposed_use_add()) */
     uint32_t start[WINDOW]; /* ring of the latest requests that may begin a use: indices into
                              * conn.pkt */
+    bool again[WINDOW];     /* for each request in `start`: may_begin_again() */
     uint32_t start_cnt;
     uint32_t answered; /* first response in the present use: index into conn.pkt, or conn.cnt */
     uint64_t effort;
@@ -85,6 +89,11 @@ static int use_cmp(const void *a, const void *b)
     return (x->frame > y->frame) - (x->frame < y->frame);
 }
 
+static const struct trace_packet *packet_at(const struct search *s, uint32_t i)
+{
+    return &s->trace->pkt[s->conn->pkt[i]];
+}
+
 static unsigned add_packet(struct search *s, struct supposed_use *use, uint32_t i)
 {
     uint32_t idx = s->conn->pkt[i];
@@ -98,13 +107,13 @@ static unsigned add_packet(struct search *s, struct supposed_use *use, uint32_t 
 /* Returns the cost of the packets from `from` to before `to` if a new use of the QPs begins at
  * `from`. Stops when the cost exceeds `max`. A packet `from` that costs 2 * USE_ODD or more in the
  * present use may be a single packet with a wrong PSN. In this case, the function adds USE_ODD
- * unless the first response after `from` fits the new use. Sets *stop to the first packet that the
- * new use does not explain, or to `to`. */
-static unsigned cost_of_start(struct search *s, uint32_t from, uint32_t to, unsigned max,
-                              uint32_t *stop)
+ * unless `again` is true or the first response after `from` fits the new use. Sets *stop to the
+ * first packet that the new use does not explain, or to `to`. */
+static unsigned cost_of_start(struct search *s, uint32_t from, bool again, uint32_t to,
+                              unsigned max, uint32_t *stop)
 {
     struct supposed_use use;
-    unsigned sum = 0, until_answer = s->cost[from] >= 2 * USE_ODD ? USE_ODD : 0;
+    unsigned sum = 0, until_answer = s->cost[from] >= 2 * USE_ODD && !again ? USE_ODD : 0;
     bool answered = false;
 
     *stop = to;
@@ -137,18 +146,22 @@ static unsigned cost_between(const struct search *s, uint32_t from, uint32_t to)
 /* Returns the packet with which a new use began, if the use that began at packet `from` does not
  * explain packet `odd`. The costs of the packets before `to` are known. Returns 0 if no new use
  * began up to `odd`. A use without a response cannot be replayed, so another use begins after it
- * only if the present use cannot explain the first request (2 * USE_ODD).
+ * only if the present use cannot explain the first request (2 * USE_ODD), or if the QPs may have
+ * been reset before it (may_begin_again()).
  *
  * The packets before `to` may belong to several uses. So the start with the lowest costs is only a
  * first guess: the search is repeated with the packets before the first one that this guess does
  * not explain. If the costs are lowest with a use that begins after `odd`, the search is repeated
- * with the packets before that use, because packet `odd` may be a single wrong packet. */
+ * with the packets before that use, because packet `odd` may be a single wrong packet. If the QPs
+ * may have been reset before an unexplained request, and a use from there explains the best
+ * start, the search is repeated with the packets that this use explains: the later ones belong to a
+ * third use. */
 static uint32_t find_start(struct search *s, uint32_t from, uint32_t odd, uint32_t to)
 {
     uint32_t low = odd - from > BEFORE ? odd - BEFORE : from;
     uint32_t best[2] = {0, 0};  /* best start up to `odd`, and after it */
     unsigned tries[2] = {0, 0}; /* number of starts of a use tried: up to `odd`, and after it */
-    uint32_t stop[2] = {to, to}, at;
+    uint32_t stop[2] = {to, to}, at, whole = 0, whole_stop = 0;
     unsigned one = cost_between(s, low, to), least[2];
     bool later;
 
@@ -165,11 +178,18 @@ static uint32_t find_start(struct search *s, uint32_t from, uint32_t odd, uint32
             continue;
         if (start <= low || s->effort == 0)
             break;
-        if (start <= s->answered && s->cost[start] < 2 * USE_ODD)
+        if (start <= s->answered && s->cost[start] < 2 * USE_ODD && !s->again[n % WINDOW])
             continue;
         sum = cost_between(s, low, start);
-        if (sum <= least[after])
-            sum += cost_of_start(s, start, to, least[after] - sum, &at);
+        if (sum <= least[after]) {
+            bool before = sum >= USE_ODD;
+
+            sum += cost_of_start(s, start, s->again[n % WINDOW], to, least[after] - sum, &at);
+            if (s->again[n % WINDOW] && s->cost[start] >= USE_ODD && !before) {
+                whole = start;
+                whole_stop = at;
+            }
+        }
         tries[after]++;
         if (sum > least[after] || (best[after] && sum == least[after]))
             continue; /* of equal costs, choose the latest start */
@@ -178,6 +198,12 @@ static uint32_t find_start(struct search *s, uint32_t from, uint32_t odd, uint32
         stop[after] = at;
     }
     later = best[1] && least[1] < least[0];
+    if (whole && best[later] > whole && whole_stop > best[later] && whole_stop < to) {
+        uint32_t nearer = find_start(s, from, odd, whole_stop);
+
+        if (nearer)
+            return nearer;
+    }
     if (best[later] && stop[later] < to && stop[later] > odd) {
         uint32_t nearer = find_start(s, from, odd, stop[later]);
 
@@ -187,9 +213,44 @@ static uint32_t find_start(struct search *s, uint32_t from, uint32_t odd, uint32
     return later ? find_start(s, from, odd, best[1]) : best[0];
 }
 
+/* A new use begins at packet `start`, the present one began at `from`. Returns the first request of
+ * the new use: `start`, or an earlier request less than RESET_NS before it, if the QPs may have
+ * been reset before that request. */
+static uint32_t first_after_pause(const struct search *s, uint32_t from, uint32_t start)
+{
+    uint32_t first = start;
+
+    for (uint32_t n = s->start_cnt; n-- > 0 && s->start_cnt - n <= WINDOW;) {
+        uint32_t i = s->start[n % WINDOW];
+
+        if (i >= start)
+            continue;
+        if (i <= from || packet_at(s, start)->time - packet_at(s, i)->time >= RESET_NS)
+            break;
+        if (s->again[n % WINDOW])
+            first = i;
+    }
+    return first;
+}
+
+/* Returns whether the QPs may have been reset before request `i`: the request has the first PSN of
+ * the present use, or is the first one of its side, and follows a pause of RESET_NS. `sent` has the
+ * latest packet of each side. */
+static bool may_begin_again(const struct search *s, const struct supposed_use *use, uint32_t i,
+                            const struct trace_packet *const sent[2])
+{
+    uint8_t side = s->owner[s->conn->pkt[i]].side;
+    const struct trace_packet *p = packet_at(s, i), *before = sent[side];
+
+    if (use->side[side].started)
+        return p->psn == use->side[side].base.v && before && p->time - before->time >= RESET_NS;
+    before = sent[!side];
+    return before && p->time - before->time >= RESET_NS;
+}
+
 /* Records packet `i` if it may be the first request of a use: its PSN does not follow that of the
  * previous request of its side, which is in `last`. */
-static void note_start(struct search *s, uint32_t i, const struct trace_packet **last)
+static void note_start(struct search *s, uint32_t i, bool again, const struct trace_packet **last)
 {
     uint32_t idx = s->conn->pkt[i];
     const struct trace_packet *p = &s->trace->pkt[idx], **before = &last[s->owner[idx].side];
@@ -198,14 +259,11 @@ static void note_start(struct search *s, uint32_t i, const struct trace_packet *
 
     if (!roce_opcode_is_request(roce_opcode(p->opcode)))
         return;
-    if (off != 1 && !(read && off > 0 && off < 1024))
+    if (off != 1 && !(read && off > 0 && off < 1024)) {
+        s->again[s->start_cnt % WINDOW] = again;
         s->start[s->start_cnt++ % WINDOW] = i;
+    }
     *before = p;
-}
-
-static const struct trace_packet *packet_at(const struct search *s, uint32_t i)
-{
-    return &s->trace->pkt[s->conn->pkt[i]];
 }
 
 /* The responder on side `side` may have been reset before the requester sends packet `start`, the
@@ -289,7 +347,7 @@ static void add_use(struct search *s, struct qp_uses *uses, uint32_t from, uint3
 static void search_conn(struct search *s, struct qp_uses *uses)
 {
     const struct conn_packets *conn = s->conn;
-    const struct trace_packet *last[2] = {NULL, NULL};
+    const struct trace_packet *last[2] = {NULL, NULL}, *sent[2] = {NULL, NULL};
     uint32_t from = 0, odd = 0; /* first packet of the present use; first packet that it does not
                                  * explain, 0: none */
     struct supposed_use use;
@@ -300,7 +358,8 @@ static void search_conn(struct search *s, struct qp_uses *uses)
     for (uint32_t i = 0; i < conn->cnt && !s->no_memory; i++) {
         uint32_t start = 0;
 
-        note_start(s, i, last);
+        note_start(s, i, may_begin_again(s, &use, i, sent), last);
+        sent[s->owner[conn->pkt[i]].side] = packet_at(s, i);
         if (i < s->answered &&
             roce_opcode_is_response(roce_opcode(s->trace->pkt[conn->pkt[i]].opcode)))
             s->answered = i;
@@ -316,12 +375,13 @@ static void search_conn(struct search *s, struct qp_uses *uses)
         }
         if (start == 0)
             continue;
+        start = first_after_pause(s, from, start);
         add_use(s, uses, from, start);
         supposed_use_free(&use);
         supposed_use_init(&use, s->trace, true);
         s->start_cnt = odd = 0;
         s->answered = (uint32_t)conn->cnt;
-        last[0] = last[1] = NULL;
+        last[0] = last[1] = sent[0] = sent[1] = NULL;
         from = start;
         i = start - 1;
     }

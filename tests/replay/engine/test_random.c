@@ -459,6 +459,12 @@ static void recordings_once_failed_wrongly_pass(void)
         {ALL_AT_ONCE, 90131, "a late response continues a READ that was restarted at its PSN"},
         {REUSED_BAD, 8, "a use of two READs equals the use before, and only its MSN differs"},
         {REUSED_BAD, 2, "the packets after the first one of a use belong to two uses"},
+        {REUSED, 700111, "a request without a response precedes the next use"},
+        {REUSED, 700144, "the first request of a use repeats that of the use before"},
+        {REUSED, 700180, "a request precedes the first one that the use before cannot explain"},
+        {REUSED, 700207, "a third use begins before the second one is compared"},
+        {REUSED, 700210, "the first request of a use differs only in its operand"},
+        {REUSED, 700236, "the first request of a use is the last packet of the capture"},
         {REUSED_LATE, 29, "an ACK repeats the PSN of a READ whose data is inconclusive"},
     };
 

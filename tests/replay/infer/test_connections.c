@@ -310,6 +310,23 @@ static void a_use_may_follow_a_use_without_responses(void)
     EXPECT_EQ(count_passed(&t, "no-response.pcap"), 1);
 }
 
+/* The last packet of a capture is a request with the first PSN of the use. It begins a new use if
+ * it follows a pause, in which both QPs may have been reset. Otherwise its PSN is wrong. */
+static void a_lone_request_begins_a_use_after_a_pause(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    add_sends(&t, 12, 100, 1);
+    t.time += 5000000;
+    talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 0, 0x1000, 7, 16, 16, 2);
+    EXPECT_EQ(count_passed(&t, "lone-request.pcap"), 1);
+    talk_init(&t);
+    add_sends(&t, 12, 100, 1);
+    talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 0, 0x1000, 7, 16, 16, 2);
+    talk_expect_verdict(&t, VERDICT_FAIL, 1);
+}
+
 /* The requester sends the same atomics before and after a reset of the QPs. After the reset, the
  * Atomic ACKs have other original values, and their MSNs count from 0 again. */
 static void other_original_values_show_a_new_use(void)
@@ -786,8 +803,9 @@ SUITE("replay.connections", TEST(every_capture_has_the_connections_that_check_pr
       TEST(a_use_may_begin_with_a_reordered_request), TEST(equal_uses_are_told_apart_by_the_msn),
       TEST(the_msn_shows_the_first_of_reordered_requests), TEST(one_wrong_psn_begins_no_use),
       TEST(a_use_of_one_message_is_a_use), TEST(a_use_may_follow_a_use_without_responses),
-      TEST(other_original_values_show_a_new_use), TEST(a_read_that_counts_from_0_shows_a_new_use),
-      TEST(delayed_acks_begin_no_use), TEST(a_use_begins_after_the_last_retries_of_the_use_before),
+      TEST(a_lone_request_begins_a_use_after_a_pause), TEST(other_original_values_show_a_new_use),
+      TEST(a_read_that_counts_from_0_shows_a_new_use), TEST(delayed_acks_begin_no_use),
+      TEST(a_use_begins_after_the_last_retries_of_the_use_before),
       TEST(shifted_psns_after_empty_writes_begin_no_use),
       TEST(a_request_may_arrive_in_the_next_use), TEST(a_request_may_be_executed_in_the_next_use),
       TEST(one_wrong_msn_before_a_use_begins_no_other_use),

@@ -432,7 +432,8 @@ static bool build_directions(struct connections *connections, struct finder *f)
             .req_rxe = connections->rxe[order[i]->req_flow],
             .resp_rxe = connections->rxe[order[i]->resp_flow],
             .cm = cm_of(f->trace, order[i]),
-            .stale = order[i]->use && order[i]->use->stale[order[i]->side]};
+            .stale = order[i]->use && order[i]->use->stale[order[i]->side],
+            .twice = order[i]->use ? order[i]->use->twice : 0};
     }
     free(order);
     return connections->dir_cnt == cnt || connections->dir_cnt > DIRECTIONS_MAX;

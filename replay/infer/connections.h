@@ -40,9 +40,11 @@ struct recorded_direction {
                              * else the destination QP of the responses */
     bool req_rxe, resp_rxe; /* the requester, or the responder, was recognised as Linux rxe */
     struct recorded_cm cm;
-    bool stale;    /* late requests of an earlier connection with the same QPs may have arrived in
-                    * this one (qp_uses.h) */
-    uint32_t *pkt; /* indices into trace.pkt: requests and responses, in capture order */
+    bool stale;     /* late requests of an earlier connection with the same QPs may have arrived in
+                     * this one (qp_uses.h) */
+    uint32_t twice; /* frame of the Atomic ACK that is the only sign of this use of the QPs, or 0
+                     * (qp_uses.h) */
+    uint32_t *pkt;  /* indices into trace.pkt: requests and responses, in capture order */
     size_t cnt;
     size_t cap;
     bool after_gap;           /* the direction begins after a gap in the captured requests

@@ -325,9 +325,28 @@ static bool are_on_way(const struct search *s, uint32_t from, uint32_t start, ui
     return false;
 }
 
+/* Returns the frame of the only packet from `start` to before `to` that the present use does not
+ * explain, if it is an Atomic ACK that shows a second execution of its request. Otherwise returns
+ * 0. */
+static uint32_t find_second_execution(const struct search *s, uint32_t start, uint32_t to)
+{
+    uint32_t frame = 0;
+
+    for (uint32_t i = start; i < to; i++) {
+        if (s->cost[i] < USE_ODD)
+            continue;
+        if (frame || s->cost[i] != USE_TWICE ||
+            roce_opcode(packet_at(s, i)->opcode)->kind != ROCE_KIND_ATOMIC_ACK)
+            return 0;
+        frame = packet_at(s, i)->frame;
+    }
+    return frame;
+}
+
 /* Adds a use that begins at packet `start` of the connection, after the use that began at `from`.
- */
-static void add_use(struct search *s, struct qp_uses *uses, uint32_t from, uint32_t start)
+ * The costs of the packets before `to` are known. */
+static void add_use(struct search *s, struct qp_uses *uses, uint32_t from, uint32_t start,
+                    uint32_t to)
 {
     struct qp_use *use;
 
@@ -336,7 +355,9 @@ static void add_use(struct search *s, struct qp_uses *uses, uint32_t from, uint3
         return;
     }
     use = &uses->use[uses->cnt++];
-    *use = (struct qp_use){.conn_index = s->conn->conn_index, .frame = packet_at(s, start)->frame};
+    *use = (struct qp_use){.conn_index = s->conn->conn_index,
+                           .frame = packet_at(s, start)->frame,
+                           .twice = find_second_execution(s, start, to)};
     for (uint8_t side = 0; side < 2; side++) {
         use->reset[side] = find_reset(s, from, start, side);
         use->stale[side] = use->reset[!side] || are_on_way(s, from, start, side);
@@ -376,7 +397,7 @@ static void search_conn(struct search *s, struct qp_uses *uses)
         if (start == 0)
             continue;
         start = first_after_pause(s, from, start);
-        add_use(s, uses, from, start);
+        add_use(s, uses, from, start, i + 1);
         supposed_use_free(&use);
         supposed_use_init(&use, s->trace, true);
         s->start_cnt = odd = 0;

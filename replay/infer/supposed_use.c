@@ -382,6 +382,29 @@ static bool has_other_original(const struct supposed_use *use, const struct trac
     return pkt.atomicacketh.orig != before.atomicacketh.orig;
 }
 
+/* An Atomic ACK to request `e` has another original value than the earlier one. Returns whether it
+ * has the value that the earlier execution stored, and answers a copy that was sent after a pause.
+ * Then the request was executed twice, so each execution belongs to another use, or the responder
+ * is wrong. One altered value does not show this. */
+static bool is_executed_again(const struct supposed_use *use, const struct trace_packet *p,
+                              const struct use_request *e)
+{
+    const struct trace_packet *q = &use->trace->pkt[e->answer];
+    struct roce_pkt request, pkt, before;
+    bool swaps;
+
+    trace_parse(&use->trace->pkt[e->last], &request);
+    trace_parse(p, &pkt);
+    trace_parse(q, &before);
+    if (use->trace->pkt[e->last].time - q->time < TRACE_COPY_NS || e->last <= e->answer)
+        return false;
+    if (request.op->kind == ROCE_KIND_FETCH_ADD)
+        return pkt.atomicacketh.orig == before.atomicacketh.orig + request.atomiceth.swap_add;
+    swaps = request.op->kind == ROCE_KIND_CMP_SWAP &&
+            before.atomicacketh.orig == request.atomiceth.compare;
+    return swaps && pkt.atomicacketh.orig == request.atomiceth.swap_add;
+}
+
 /* Returns whether a response has a lower MSN than an earlier response that the responder certainly
  * sent first. It did if the earlier response was captured before `e`, the request with the PSN of
  * the response (or NULL). The response to a duplicate READ or atomic may have the MSN of the first
@@ -485,7 +508,8 @@ static int add_response(struct supposed_use *use, uint32_t idx, unsigned which)
     if (e && !trace_draws(roce_opcode(use->trace->pkt[e->pkt].opcode), op->kind))
         return USE_ODD;
     if (has_other_original(use, p, e))
-        return USE_ODD + (int)cost_of_msn(use, which, p, e);
+        return (int)((is_executed_again(use, p, e) ? USE_TWICE : USE_ODD) +
+                     cost_of_msn(use, which, p, e));
     if (trace_counts_messages(op)) {
         unsigned cost = cost_of_msn(use, which, p, e);
 

@@ -28,6 +28,10 @@
  * higher. No other response has this cost. */
 #define USE_HIGH (USE_ODD + 1)
 
+/* Cost of an Atomic ACK that shows a second execution of its request. No other Atomic ACK to a
+ * request of the use has this cost. */
+#define USE_TWICE (2 * USE_ODD)
+
 /* Requests of one side in the use, and the responses to them. */
 struct use_side {
     bool started;

@@ -204,6 +204,18 @@ static const char *find_doubt(const struct response_cmp *cmp, const struct respo
                                                                           : why;
 }
 
+/* Counts response `event` as inconclusive, for the reason `why`. */
+static void count_inconclusive(struct response_cmp *cmp, uint32_t event, const char *why)
+{
+    cmp->res->mark[event] = MARK_NOTE;
+    inconclusive_reason_add(cmp->res->reason, why, 1);
+    if (cmp->res->inconclusive++ == 0) {
+        cmp->res->why_inconclusive = why;
+        cmp->res->inconclusive_from = event;
+    }
+    cmp->res->inconclusive_to = event;
+}
+
 /* Reports a recorded response that differs. Adds one difference for each differing field and marks
  * the frame. Returns 0 if it reported the response, 1 if the difference is allowed, or -1 if out of
  * memory. */
@@ -246,14 +258,8 @@ static int report_response_diff(struct response_cmp *cmp, uint32_t event,
         return 1;
     why = known ? NULL : find_doubt(cmp, &c, d, &lacks);
     if (why) {
-        cmp->res->mark[event] = MARK_NOTE;
         cmp->res->lacks |= lacks;
-        inconclusive_reason_add(cmp->res->reason, why, 1);
-        if (cmp->res->inconclusive++ == 0) {
-            cmp->res->why_inconclusive = why;
-            cmp->res->inconclusive_from = event;
-        }
-        cmp->res->inconclusive_to = event;
+        count_inconclusive(cmp, event, why);
         /* A response that differs only in its data still answers its request. */
         if (c.data && why != inconclusive_stale &&
             event_executed_to(s, event) > cmp->recorded_acked)
@@ -321,7 +327,10 @@ int classify_diff(struct response_cmp *cmp, uint32_t event, struct tx_response *
     if (d->cnt > 0 &&
         (rc = report_response_diff(cmp, event, ours, d, damage_reason(cmp, event, reason))) <= 0)
         return rc;
-    cmp->res->mark[event] = MARK_OK;
+    if (event_packet(&cmp->dir->setup, event)->frame == cmp->dir->setup.recorded->twice)
+        count_inconclusive(cmp, event, inconclusive_twice);
+    else
+        cmp->res->mark[event] = MARK_OK;
     if (ours && !ours->matched) {
         cmp->latest = ours->event;
         cmp->latest_rel = ours->rel;

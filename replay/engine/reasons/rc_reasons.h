@@ -48,6 +48,10 @@ extern const char inconclusive_arrivals[];
  * this connection. */
 extern const char inconclusive_stale[];
 
+/* The reason if only this Atomic ACK shows that the QPs were used again, or that the responder
+ * executed its request twice. */
+extern const char inconclusive_twice[];
+
 /* Returns whether the differences `d` of a response are possible because the responder executed
  * late requests of an earlier connection with the same QPs. This is impossible after a response
  * that equals ours, because our RNIC executes only the requests of this connection. */

@@ -13,6 +13,9 @@
 const char inconclusive_stale[] =
     "does not show which requests of the use of the QPs before this one arrived";
 
+const char inconclusive_twice[] =
+    "does not show whether the QPs were used again or the responder executed this atomic twice";
+
 bool may_answer_stale(const struct response_case *c, const struct field_diffs *d)
 {
     const struct inferred_setup *s = setup_of(c);

@@ -342,6 +342,32 @@ static void other_original_values_show_a_new_use(void)
     EXPECT_EQ(count_passed(&t, "equal-atomics.pcap"), 2);
 }
 
+/* The program repeats its first atomic after a pause, and the responder executes it again. This is
+ * a new use, or the responder executed a retransmission. If the original value is not that of
+ * another execution, the value is wrong. */
+static void an_atomic_that_is_executed_again_is_inconclusive(void)
+{
+    struct replay replay;
+    struct talk t;
+
+    for (uint64_t second = 107; second <= 108; second++) {
+        talk_init(&t);
+        talk_atomic(&t, ROCE_OP_RC_FETCH_ADD, 0, 0x1000, 7, 7, 0);
+        talk_atomic_ack(&t, 0, 1, 100);
+        t.time += 5000000;
+        talk_atomic(&t, ROCE_OP_RC_FETCH_ADD, 0, 0x1000, 7, 7, 0);
+        talk_atomic_ack(&t, 0, 1, second);
+        talk_atomic(&t, ROCE_OP_RC_FETCH_ADD, 1, 0x1000, 7, 7, 0);
+        talk_atomic_ack(&t, 1, 2, 114);
+        talk_replay(&t, &replay, NULL);
+        EXPECT_EQ(replay.responses.diff_cnt > 0, second == 108);
+        EXPECT_EQ(replay.session.dir_cnt, second == 107 ? 2 : 1);
+        EXPECT_EQ(replay.responses.result[replay.session.dir_cnt - 1].inconclusive, second == 107);
+        replay_free(&replay);
+        talk_free(&t);
+    }
+}
+
 /* After a reset of the QPs, the requester sends only one READ, which equals its first request
  * before the reset. Only the MSN of the response, which counts from 0 again, shows the reset. */
 static void a_read_that_counts_from_0_shows_a_new_use(void)
@@ -803,9 +829,10 @@ SUITE("replay.connections", TEST(every_capture_has_the_connections_that_check_pr
       TEST(a_use_may_begin_with_a_reordered_request), TEST(equal_uses_are_told_apart_by_the_msn),
       TEST(the_msn_shows_the_first_of_reordered_requests), TEST(one_wrong_psn_begins_no_use),
       TEST(a_use_of_one_message_is_a_use), TEST(a_use_may_follow_a_use_without_responses),
-      TEST(a_lone_request_begins_a_use_after_a_pause), TEST(other_original_values_show_a_new_use),
-      TEST(a_read_that_counts_from_0_shows_a_new_use), TEST(delayed_acks_begin_no_use),
-      TEST(a_use_begins_after_the_last_retries_of_the_use_before),
+      TEST(a_lone_request_begins_a_use_after_a_pause),
+      TEST(an_atomic_that_is_executed_again_is_inconclusive),
+      TEST(other_original_values_show_a_new_use), TEST(a_read_that_counts_from_0_shows_a_new_use),
+      TEST(delayed_acks_begin_no_use), TEST(a_use_begins_after_the_last_retries_of_the_use_before),
       TEST(shifted_psns_after_empty_writes_begin_no_use),
       TEST(a_request_may_arrive_in_the_next_use), TEST(a_request_may_be_executed_in_the_next_use),
       TEST(one_wrong_msn_before_a_use_begins_no_other_use),

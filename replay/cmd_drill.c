@@ -154,8 +154,9 @@ static void print_usage(FILE *out)
         "usage: rocedrill drill [options] DRILL|FOLDER...\n"
         "       rocedrill drill --matrix FILE REPORT.json...\n"
         "Plays drills: scripts that test whether an RDMA device follows the specification.\n"
-        "The device is the software RNIC, in virtual time, a program (--pipe), or a device behind\n"
-        "an interface (--live), in real time.\noptions:\n");
+        "Without options, the device is the software RNIC. --so, --pipe and --live choose another\n"
+        "device. Only the drills of --live run in real time, the others in virtual time.\n"
+        "options:\n");
     cli_print_options(out, &table);
     fprintf(out, "exit status: 0 = no drill failed, 1 = a drill failed,\n"
                  "  2 = a drill that cannot be parsed, or wrong use\n");

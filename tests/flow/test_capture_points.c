@@ -191,10 +191,10 @@ static void swapped_first_packets_are_out_of_order(void)
     }
 }
 
-/* Sequence NAKs for packets that were late, not lost, must be counted. A packet was late behind the
- * capture point if a second NAK acknowledges it before its retransmission is captured. A packet was
- * late before the capture point if it was captured out of order. A NAK for any other packet shows a
- * loss. */
+/* Sequence NAKs for packets that were delayed, not lost, must be counted. The network delayed a
+ * packet behind the capture point if the PSN of a second NAK is above that of the packet, and its
+ * retransmission was not captured before. The network delayed a packet before the capture point if
+ * the packet was captured out of order. A NAK for any other packet shows a loss. */
 static void naks_for_late_packets_are_counted(void)
 {
     static const struct {

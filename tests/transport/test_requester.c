@@ -123,8 +123,9 @@ static void r133_ackreq_is_set_in_last_and_in_time(void)
         struct roce_pkt pkt = requester_out(&fake);
 
         asked += pkt.bth.ackreq;
-        EXPECT_EQ(pkt.bth.ackreq, i == 62 || i == 63); /* the 64th packet of the connection, and
-                                                        * the Last packet */
+        /* Packet 62 is the 64th packet of the connection, because one packet preceded this WRITE.
+         * Packet 63 is the Last packet of the WRITE. */
+        EXPECT_EQ(pkt.bth.ackreq, i == 62 || i == 63);
     }
     EXPECT_EQ(asked, 2);
     requester_ack(&fake, 64);

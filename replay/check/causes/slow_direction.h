@@ -39,7 +39,7 @@ struct slow_direction {
  * several losses. Responses to a READ may be captured while the requester restarts the READ. */
 #define SLOW_FEW 3u
 
-/* Events between two capture points that can explain a cause: bits of slow_cause.between. */
+/* What happened to packets between two capture points: bits of slow_cause.between. */
 enum {
     SLOW_BY_LOST_REQUEST = 1u << 0,
     SLOW_BY_LOST_RESPONSE = 1u << 1,
@@ -54,8 +54,8 @@ struct slow_cause {
     void (*look)(struct strbuf *, const struct slow_direction *); /* appends where to search */
     bool cm;            /* CM messages show the cause; they use QP 1, not the connection's QPs */
     const char *filter; /* Wireshark's display filter for the packets that show the cause */
-    unsigned between;   /* bit set of SLOW_BY_*: events between two capture points that can explain
-                         * the cause */
+    unsigned between;   /* bit set of SLOW_BY_*: what may have happened to packets between two
+                         * capture points if this cause slowed the direction */
 };
 
 struct slow_direction slow_direction_of(const struct roce_conn_summary *sum, unsigned side);

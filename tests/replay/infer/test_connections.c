@@ -448,8 +448,9 @@ static void a_use_may_begin_with_a_reordered_request(void)
     EXPECT_EQ(count_passed(&t, "reordered-start.pcap"), 2);
 }
 
-/* The network reorders the first four requests. The MSN of the first response also counts the two
- * requests before the answered one, so these two are the first of the connection. */
+/* The network reorders the first four requests of a connection: the request with PSN 3 is captured
+ * first. The first response has PSN 1 and MSN 2, so the connection begins with PSN 0, and replay
+ * must not take PSN 3 for its first PSN. */
 static void the_msn_shows_the_first_of_reordered_requests(void)
 {
     const uint32_t psn[] = {3, 0, 1, 2, 3};

@@ -58,9 +58,10 @@ class Done:
         self.status, self.out = status, out
         self.cpu = usage.ru_utime + usage.ru_stime
         self.rss = usage.ru_maxrss
+        self.stacks = ""  # of processes that had not ended
 
     def __str__(self):
-        return f"status {self.status}, {self.cpu:.1f} s of CPU, {self.rss >> 10} MiB: {self.out[-800:]}"
+        return f"status {self.status}, {self.cpu:.1f} s of CPU, {self.rss >> 10} MiB: {self.out[-800:]}{self.stacks}"
 
 
 class Program:

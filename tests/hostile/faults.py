@@ -249,12 +249,15 @@ def ip(side, *words):
 
 
 def restore(side):
-    """Restores link, MTU and addresses of one side."""
+    """Restores link, MTU and addresses of one side. The kernels also forget that they had searched an absent address, so that
+    they do not refuse the next TCP connection."""
     for words in (("link", "set", labs.LINK, "up"), ("link", "set", labs.LINK, "mtu", str(labs.MTU)),
                   ("addr", "flush", "dev", labs.LINK, "scope", "global"),
                   ("addr", "add", labs.wire.ADDRESSES[side][0] + "/24", "dev", labs.LINK),
                   ("addr", "add", labs.wire.ADDRESSES[side][1] + "/64", "dev", labs.LINK, "nodad")):
         ip(side, *words)
+    for end in (labs.SERVER, labs.CLIENT):
+        ip(end, "neigh", "flush", "dev", labs.LINK)
     lab.gids = [labs.wire.gid_indices(space, lab.bin) for space in lab.spaces]
 
 

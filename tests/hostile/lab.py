@@ -20,10 +20,12 @@ from pcap import frames_of  # noqa: E402
 LINK = "wire0"
 MTU = 4300
 SERVER, CLIENT = 0, 1
+ESTABLISHED = "01"  # state in /proc/net/tcp
 PATIENCE = 120  # longest wait on a loaded machine, s
 FILE_SIZE = 3000000
 SLOWLY = ["--rate_limit_type", "SW", "--rate_limit", "10", "--rate_units", "M", "--burst_size", "2"]  # MiB/s
-RANDOM_SIZE = 4  # the first RANDOM_SIZE * FILE_SIZE bytes of a file are random; the others are 0 and need no disk
+PAUSE = "25"  # time before each 256 KiB of a file, so that they are also sent at 10 MiB/s, ms
+RANDOM_SIZE = 4  # size of a pair up to which all bytes of its file are random; of a larger pair, most are 0 and need no disk
 TRANSFER = "transfer"
 UNWRITTEN = 8192  # bytes that a killed file_transfer may not have written to its file
 RESULT = r"^ 65536 +\d+"  # last line of ib_write_bw
@@ -106,11 +108,11 @@ class Pair:
         else:
             self.ready = str(port)
             with open(self.source, "wb") as file:
-                file.write(lab.rng.randbytes(max(1000, int(FILE_SIZE * min(size, RANDOM_SIZE)))))
+                file.write(lab.rng.randbytes(max(1000, int(FILE_SIZE * (size if size <= RANDOM_SIZE else 0.1)))))
                 file.truncate(max(1000, int(FILE_SIZE * size)))
             program = os.path.join(lab.bin, "programs", "file_transfer")
             commands = [[program, "receive", str(port), self.target],
-                        [program, "send", host, str(port), self.source]]
+                        [program, "send", host, str(port), self.source, *([PAUSE] if size > RANDOM_SIZE else [])]]
         self.commands = []
         for side, command in enumerate(commands):
             if shell[side]:  # the shell command limits only the program, not rnic-run
@@ -142,8 +144,8 @@ class Pair:
             return any(name.endswith(f"/proc/{pid}") for pid in self.pids(CLIENT) for name in names)
         for name in ("tcp", "tcp6"):
             with open(f"/proc/{self.lab.spaces[SERVER].pid}/net/{name}", encoding="ascii") as table:
-                if any(f":{int(self.ready):04X} " in line.split(":", 1)[1][:14] and line.split()[3] == "01"
-                       for line in list(table)[1:]):
+                if any(fields[1].endswith(f":{int(self.ready):04X}") and fields[3] == ESTABLISHED
+                       for fields in map(str.split, list(table)[1:])):
                     return True
         return False
 
@@ -184,7 +186,7 @@ class Pair:
             if is_late:
                 done[-1].status = None
         if late:
-            done[-1].out += late[-6000:]
+            done[-1].stacks = late[-6000:]
         return done
 
     def wrong(self, done):

@@ -6,13 +6,14 @@
  * empty SEND.
  *
  *   file_transfer receive PORT FILE
- *   file_transfer send HOST PORT FILE
+ *   file_transfer send HOST PORT FILE [MS]     waits MS milliseconds before each WRITE
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include "endpoint.h"
 
@@ -74,13 +75,16 @@ static void receive_file(struct endpoint *ep, FILE *file)
 }
 
 static void send_file(struct endpoint *ep, FILE *file, const struct ibv_mr *mr,
-                      const struct endpoint_address *peer)
+                      const struct endpoint_address *peer, long pause_ms)
 {
+    const struct timespec pause = {pause_ms / 1000, pause_ms % 1000 * 1000000};
     bool last = false;
     int free_halves = 2, in_flight = 0;
     uint64_t total = 0;
     for (unsigned side = 0; !last || in_flight > 0 || free_halves < 2;) {
         if (!last && free_halves > 0 && in_flight < 2) {
+            if (pause_ms > 0)
+                nanosleep(&pause, NULL);
             char *from = buffer + side * HALF;
             size_t len = fread(from, 1, HALF, file);
             if (ferror(file))
@@ -116,13 +120,14 @@ static void send_file(struct endpoint *ep, FILE *file, const struct ibv_mr *mr,
 
 int main(int argc, char **argv)
 {
-    bool sender = argc == 5 && strcmp(argv[1], "send") == 0;
+    bool sender = (argc == 5 || argc == 6) && strcmp(argv[1], "send") == 0;
     if (!sender && !(argc == 4 && strcmp(argv[1], "receive") == 0))
-        die("usage: file_transfer receive PORT FILE | send HOST PORT FILE");
-    FILE *file = fopen(argv[argc - 1], sender ? "rb" : "wb");
+        die("usage: file_transfer receive PORT FILE | send HOST PORT FILE [MS]");
+    const char *name = argv[sender ? 4 : 3];
+    FILE *file = fopen(name, sender ? "rb" : "wb");
     if (!file)
-        die("%s: %s", argv[argc - 1], strerror(errno));
-    int fd = endpoint_tcp(sender ? argv[2] : NULL, atoi(argv[argc - 2]));
+        die("%s: %s", name, strerror(errno));
+    int fd = endpoint_tcp(sender ? argv[2] : NULL, atoi(argv[sender ? 3 : 2]));
     struct endpoint ep;
     struct ibv_qp_init_attr init = {
         .qp_type = IBV_QPT_RC,
@@ -150,11 +155,11 @@ int main(int argc, char **argv)
     endpoint_swap(fd, &own, &peer); /* both sides wait here until the other side is ready to
                                      * receive */
     if (sender)
-        send_file(&ep, file, mr, &peer);
+        send_file(&ep, file, mr, &peer, argc == 6 ? atol(argv[5]) : 0);
     else
         receive_file(&ep, file);
     if (fclose(file) != 0)
-        die("%s: %s", argv[argc - 1], strerror(errno));
+        die("%s: %s", name, strerror(errno));
     /* Both sides wait here until the transfer is complete and the file is written. */
     endpoint_swap(fd, &own, &peer);
     ibv_dereg_mr(mr);

@@ -56,9 +56,7 @@ class Space:
         subprocess.run(self.command(*words), check=True)
 
     def ready(self, port):
-        return pair.ready(port, lambda name: subprocess.run(
-            self.command("cat", f"/proc/net/{name}"), stdout=subprocess.PIPE, text=True,
-            check=False).stdout)
+        return pair.ready(port, lambda name: stacks.read(f"/proc/{self.pid}/net/{name}"))
 
     def close(self):
         self.keeper.stdin.close()

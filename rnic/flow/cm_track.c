@@ -56,7 +56,7 @@ static void set_cm_result(struct roce_ctx *ctx, const struct roce_cm_exchange *s
 
 /* ---- setting up a connection ----------------------------------------------------------------- */
 
-/* Returns the time from `from` to `to`, which are ns, in ms; at most 65535. */
+/* Returns the time from `from` to `to` in ms, at most 65535. `from` and `to` are in ns. */
 static uint16_t ms_since(uint64_t from, uint64_t to)
 {
     uint64_t ms = roce_since(from, to) / 1000000;

@@ -53,8 +53,8 @@ static inline bool qp_is_unchanged(const struct roce_ctx *ctx, const struct roce
            /* After an idle time of this length, the full path is necessary: roce_pair_has_ended()
             * looks for a newer connection of the QPN. */
            roce_since(req->last_time, ctx->time) < ROCE_IDLE_REUSE_NS &&
-           /* After such a time without packets, the full path is necessary: roce_request() counts
-            * these times as silences. */
+           /* After a time of this length without packets, the full path is necessary:
+            * roce_request() counts the time as a silence. */
            ctx->silent_ns < ROCE_SILENCE_NS;
 }
 

@@ -3,15 +3,15 @@
 
 #include "flow/base/counters.h"
 
-/* Lowest number of early requests after which the analysis assumes that the receiver accepts
- * requests in any order. A request is early if it was captured before a request with an earlier PSN
- * and was acknowledged without a retransmission. After fewer early requests, a later NAK or go-back
- * may still show that the receiver does not accept them. */
+/* A receiver is assumed to accept requests in any order only if it accepted at least this number of
+ * early requests. A request is early if it was captured before a request with an earlier PSN and
+ * was acknowledged without a retransmission. The number is greater than 1, because the capture
+ * point may have reordered a few packets. */
 #define ACCEPTED_MIN 4u
 /* A sequence NAK or a go-back is evidence that a receiver needs packets in order. A responder is
- * assumed to accept any order only if it accepted this number of early requests for each of its
- * sequence NAKs. A requester is assumed to accept any order only if it accepted this number of
- * READs with early responses for each of its go-backs. */
+ * assumed to accept any order only if it accepted this number of early requests for each sequence
+ * NAK that it sent. A requester is assumed to accept any order only if, for each of its go-backs,
+ * it accepted this number of READs whose responses were captured out of order. */
 #define ACCEPTED_PER_GO_BACK 4u
 /* A sender that changed back to an earlier UDP source port at least this number of times is assumed
  * to use several paths. */

@@ -124,7 +124,8 @@ static bool includes_request(const struct roce_sent_packet *e,
            e->va + e->dma_len >= refused->va + refused->dma_len;
 }
 
-/* Maximum number of earlier requests that are searched for the R_Key, to limit the time. */
+/* Maximum number of earlier requests in which roce_key_history() looks for the R_Key, to limit the
+ * time. */
 #define SEARCHED_MAX 256u
 
 void roce_key_history(struct roce_endpoint *side, const struct roce_sent_packet *e,

@@ -41,7 +41,8 @@ struct roce_finding {
     uint64_t expected;
     uint64_t actual;
     uint32_t other_frame; /* earlier frame that the packet contradicts or refers to; 0 if none */
-    const char *known;    /* id of the peer's known deviation, for example "D4", or NULL */
+    const char *known;    /* id of the known deviation that the finding shows
+                           * (known_deviations.def), for example "D4", or NULL */
 };
 
 /* Writes the finding as one line of text: "aeth.msn: expected 3, found 5; ... (see frame 12)". The

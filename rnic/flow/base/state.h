@@ -51,7 +51,8 @@ static inline int32_t roce_diff(uint32_t a, uint32_t b)
  * or the capture has a large hole. */
 #define ROCE_PSN_JUMP 65536
 
-/* A go-back-N retransmission in progress. */
+/* The latest go-back-N retransmission of a requester. `active`: the requester has not sent a new
+ * PSN since. */
 struct roce_retransmission {
     enum roce_cause cause; /* cause of the retransmission; NONE: the requester has not retransmitted
                             * yet */
@@ -60,8 +61,8 @@ struct roce_retransmission {
     uint32_t next;    /* PSN of the next request if the retransmission continues */
     uint32_t frame;   /* frame in which the retransmission started */
     uint32_t trigger; /* frame of the NAK or response that caused the retransmission; 0 if none */
-    uint64_t time;    /* time at which the retransmission started, ns; before the first request,
-                       * time of the CM message */
+    uint64_t time;    /* time at which the retransmission started, ns. Before the first request
+                       * is captured: time of the CM message with the first PSN */
 };
 
 /* Sign that a QP may have been set up again for another connection: see qp_reuse.h. */
@@ -128,8 +129,8 @@ struct roce_req {
     bool peer_restarted; /* the peer's requester began again with another PSN, so the QPs were
                           * probably reused; this requester is expected to do so, too */
     uint8_t implied_nak : 1;   /* READs or atomics from implied_nak_psn on were implicitly NAKed */
-    uint8_t pending_cause : 7; /* enum roce_cause of the go-back that a captured response will
-                                * cause, until the go-back starts; NONE otherwise */
+    uint8_t pending_cause : 7; /* enum roce_cause of the next go-back, if a captured response
+                                * makes the requester go back; NONE if no go-back is expected */
     uint32_t base;
     uint32_t rel_base; /* PSN from which relative PSNs count: the first value of `base` */
     uint32_t nxt;      /* highest PSN requested, plus 1: the next PSN expected */
@@ -144,9 +145,10 @@ struct roce_req {
     uint64_t bytes_in_flight;
     uint32_t reqs_in_flight, reads_in_flight;
     uint32_t retry_psn;           /* PSN of the latest retransmission by timeout or RNR NAK */
-    uint8_t timeouts, rnrs, naks; /* numbers of retransmissions of retry_psn after a timeout, an RNR
-                                   * NAK, a sequence NAK. A timeout after a sequence NAK that caused
-                                   * no retransmission counts as both */
+    uint8_t timeouts, rnrs, naks; /* numbers of retransmissions of retry_psn after a timeout, an
+                                   * RNR NAK, a sequence NAK. If a sequence NAK for retry_psn
+                                   * caused no retransmission before a timeout, the timeout
+                                   * counts in `timeouts` and in `naks` */
     uint8_t base_digest;          /* digest of the request with PSN `base` */
     uint32_t timeout_least_us; /* shortest time between two consecutive timeouts of retry_psn, us */
     uint32_t part;             /* acknowledged payload bytes of the message that is not completely
@@ -158,12 +160,12 @@ struct roce_req {
     bool shifted : 1;   /* in a go-back, the requester sent an empty Only packet with the PSN of
                          * another request (known deviation D41), so it may retransmit the later
                          * requests with other PSNs */
-    bool watched : 1;   /* roce_cold_counters.watches has go-backs of this requester whose timeouts
-                         * may prove to be spurious */
+    bool watched : 1;   /* timeouts of this requester are watched: later responses may show that
+                         * they were spurious (roce_cold_counters.watches) */
     bool moved : 1;     /* after `shifted` was set, the requester retransmitted a packet: later
                          * findings about requests and responses are at most WARN */
-    uint8_t rounds : 5; /* number of go-backs after a timeout, from any PSN, since the latest
-                         * response or new request */
+    uint8_t rounds : 5; /* number of go-backs after timeouts since the latest response or new
+                         * request. The go-backs may begin with different PSNs */
 };
 
 #define ROCE_NAKS_BACK 3u /* number of remembered sequence NAKs */
@@ -237,12 +239,14 @@ struct roce_rsp {
 struct roce_read_gap {
     uint32_t psn, cnt; /* range of missing PSNs; cnt 0: unused entry */
     uint32_t frame;    /* frame of the response after the gap */
-    bool fresh;  /* no response with the missing PSNs was captured in an earlier transmission */
-    bool passed; /* the response after the gap answers a later request than the missing ones,
-                  * so the gap is an implied NAK */
+    bool fresh;        /* no response with the missing PSNs was captured, not even to an earlier
+                        * transmission of the READ */
+    bool passed;       /* the response after the gap answers a later request than the missing
+                        * responses, so the gap is an implied NAK */
 };
 
-/* A retransmitted request whose responses show whether a timeout was spurious. */
+/* A request that a watched go-back retransmits. The responses to the request may show that the
+ * timeout was spurious. */
 struct roce_watch_point {
     uint32_t psn;
     uint32_t frame;     /* frame of the first transmission of the request that contains `psn` */
@@ -263,12 +267,12 @@ struct roce_watch_point {
     uint64_t latest;    /* time of the latest response, ns */
 };
 
-/* Maximum number of go-backs of one requester whose timeouts may prove to be spurious. A request is
- * retransmitted at most seven times. */
+/* Maximum number of watched go-backs of one requester at a time. Seven would suffice for one
+ * request, because a requester retransmits a request at most seven times. */
 #define ROCE_WATCHES 8u
 
-/* A go-back after a timeout. The analysis watches it: it compares later responses with it, to find
- * out whether the timeout was spurious. */
+/* A go-back after a timeout that is watched: the analysis compares later responses with the
+ * go-back, to find out whether the timeout was spurious. */
 struct roce_timeout_watch {
     uint32_t frame, psn; /* first frame of the go-back, and PSN of this frame */
     uint64_t time;       /* time of `frame`, ns */
@@ -303,8 +307,8 @@ struct roce_late_acks {
         uint64_t sent, time; /* time of the request that `frame` retransmits, and time of `frame`,
                               * ns */
         uint64_t wait;       /* time for which the requester sent nothing before `frame`, ns */
-        /* packets, bytes: counters of retransmissions by timeout, read when this go-back began.
-         * stalled_ns, waited_ns: times that this go-back added to the counters of the same names */
+        /* packets, bytes: values of these members of retx[ROCE_CAUSE_TIMEOUT] when this go-back
+         * began. stalled_ns, waited_ns: times by which this go-back increased these members */
         struct roce_retx_summary before;
     } now;
     uint32_t cnt;                 /* number of go-backs whose ACK came late */
@@ -324,8 +328,8 @@ struct roce_deferred_findings {
 /* Rarely used counters of an endpoint, allocated at first use. The names and meanings are those of
  * struct roce_endpoint_summary, except where a comment describes them. */
 struct roce_cold_counters {
-    /* One of the latest NAKs or RNR NAKs, or of the latest datagrams of a UD QP; frame 0: unused
-     * entry. */
+    /* One of the latest NAKs or RNR NAKs of the endpoint, or one of the latest datagrams of a UD
+     * QP. The analysis compares later packets with it to detect copies. frame 0: unused entry. */
     struct roce_recent_packet {
         uint32_t frame, icrc;
         uint16_t id;
@@ -360,11 +364,13 @@ struct roce_cold_counters {
      * restarted. read_back is then the value of roce_rsp.read_nxt before this response. */
     bool read_went_back;
     uint32_t read_back;
-    /* accepted_reads: number of accepted READs of this endpoint. In the summary, the member with
-     * this name counts the READs of the peer. */
+    /* accepted_reads: number of READs of this endpoint that it did not retransmit, although their
+     * responses were captured out of order. In the summary, the member with this name counts the
+     * READs of the peer. */
     uint64_t accepted_early, accepted_reads;
-    /* port: the first different UDP source ports of the endpoint. port_returns: number of changes
-     * to a port used earlier. port_frame, port_time: frame and time of the first change. */
+    /* port: UDP source ports that the endpoint used, at most the first ROCE_PORTS_MAX different
+     * ones. port_returns: number of changes to a port used earlier. port_frame, port_time: frame
+     * and time of the first change. */
     uint16_t port[ROCE_PORTS_MAX];
     uint8_t port_cnt;
     uint32_t port_returns, port_frame;
@@ -376,8 +382,8 @@ struct roce_cold_counters {
      * bad_first: its PSN, time and frame. bad_tries: number of its transmissions with a wrong ICRC.
      * bad_last_time and bad_last: time and frame of the last of these transmissions. */
     uint64_t bad_time, bad_last_time;
-    uint32_t migreq_frame; /* frame of the packet that set roce_endpoint.migreq_0; the next member
-                            * is its time */
+    uint32_t migreq_frame; /* frame of the packet that set roce_endpoint.migreq_0; migreq_time is
+                            * the time of this packet, ns */
     uint64_t migreq_time;
     uint32_t altered_frame; /* see roce_endpoint_summary.altered_frame */
     /* First READ response that was captured after the response to a later request: its time, frame
@@ -406,13 +412,14 @@ struct roce_cold_counters {
                                    * caused, ns */
     uint64_t late_response_ns;
     struct roce_spread response_waits, credit_waits;
-    /* Times of two ACKs of this endpoint, ns: after the first ACK the peer had no credit, and the
-     * second ACK granted one again. 0: no such ACK since the latest request of the peer that needs
-     * a receive WQE */
+    /* credit_out_time: time of the response of this endpoint that granted no more credit, ns.
+     * credit_back_time: time of the next response that granted a credit, ns. 0: no such response
+     * since the latest request of the peer that needs a receive WQE */
     uint64_t credit_out_time, credit_back_time;
     struct roce_late_acks late_acks;
-    struct roce_watches *watches; /* go-backs whose timeouts may prove to be spurious; NULL before
-                                   * the first timeout; valid if roce_req.watched */
+    struct roce_watches *watches; /* watched go-backs after timeouts, valid only if
+                                   * roce_req.watched is true; NULL before the first watched
+                                   * go-back */
     uint64_t latest_wait_ns;      /* wait before the latest retransmission by timeout, ns */
     uint8_t longer_waits; /* number of consecutive waits before retransmissions of one PSN, each
                            * longer than the one before */
@@ -424,8 +431,9 @@ struct roce_cold_counters {
     struct roce_slowdown slow;
     uint64_t becn, fecn;
     uint64_t ce_unanswered;         /* see roce_endpoint_summary.ce_unanswered */
-    uint64_t ce_data, ce_data_time; /* CE-marked packets with payload, each of which calls for a
-                                     * CNP, and time of the first, ns */
+    uint64_t ce_data, ce_data_time; /* number of CE-marked packets with payload that the endpoint
+                                     * sent, and time of the first one, ns. Each of these packets
+                                     * calls for a CNP */
     uint32_t ce_data_frame;         /* frame of the first packet in ce_data */
     uint64_t ce_time;
     uint64_t cnp_time; /* time of the latest CNP that the endpoint sent, ns */
@@ -445,7 +453,8 @@ struct roce_counts {
     uint32_t max_psns_in_flight, max_reads_in_flight;
     uint32_t region_cnt, region_more;
     uint16_t udp_sport;
-    uint16_t idle_rest_ns;           /* below 1000 */
+    uint16_t idle_rest_ns;           /* part of the idle time below 1 us, ns: 0 to 999 (see
+                                      * roce_endpoint.idle_us) */
     struct roce_oper_count *oper;    /* ROCE_OPER_CNT counters, one for each operation; NULL before
                                       * the first request */
     struct roce_cold_counters *cold; /* rarely used counters; NULL: all are zero */
@@ -466,9 +475,9 @@ struct roce_endpoint {
     bool pair_indexed;
     uint8_t pair_hits;     /* number of responses of this endpoint whose most probable requester is
                             * `pair_with`; not counted beyond a maximum */
-    bool pair_ambiguous;   /* a response of this endpoint fits the requests of at least one other
-                            * direction, or this endpoint is such a direction. If it is still not
-                            * paired at the end, no direction was certain */
+    bool pair_ambiguous;   /* a response of this endpoint fits the requests of a candidate for
+                            * its opposite direction, or this endpoint is such a candidate, but
+                            * the other evidence did not suffice to pair the two */
     uint8_t other_service; /* number of consecutive packets whose transport service is not that of
                             * the connection */
     uint32_t pair_with;    /* conn_index of the most probable requester of the latest responses of
@@ -486,7 +495,7 @@ struct roce_endpoint {
                     * copies */
     bool migreq_0; /* with ROCE_PROFILE_AUTO: the endpoint sent MigReq 0 */
     uint16_t last_id;
-    uint32_t idle_us; /* idle time of the requester, us; its rest is counts.idle_rest_ns */
+    uint32_t idle_us; /* idle time of the requester in whole us; counts.idle_rest_ns has the rest */
     uint64_t fired[(ROCE_RULE_CNT + 63) / 64]; /* bit set of the rules that roce_report_once() has
                                                 * reported for this endpoint */
     struct roce_times times;
@@ -598,7 +607,7 @@ struct roce_flow {
 
 /* Waits until every earlier packet of the capture has been judged. Returns at once if one thread
  * judges the capture. A function must call roce_gate() before it uses roce_common or calls a
- * callback. So the threads do both in the order of the capture. */
+ * callback. So these uses and calls have the order of the capture, also with several threads. */
 static inline void roce_gate(struct roce_flow *flow)
 {
     if (!flow->gate || flow->gated)

@@ -18,7 +18,8 @@
 #define ROCE_PSN_UNKNOWN UINT32_MAX /* value of a PSN that is unknown */
 /* maximum number of R_Keys recorded for each side; further R_Keys are only counted */
 #define ROCE_REGIONS_MAX 8u
-/* Shortest time of an endpoint without a response that counts as a wait, ns. */
+/* A time in which an endpoint waited for a response counts in response_waits if it is at least this
+ * long, ns. */
 #define ROCE_LONG_WAIT_NS UINT64_C(10000000)
 
 /* Cause of a retransmission. */
@@ -114,11 +115,11 @@ struct roce_oper_summary {
 struct roce_retx_summary {
     uint64_t go_backs;
     uint64_t packets, bytes;
-    uint64_t stalled_ns; /* time from the previous transmission of a PSN to its retransmission, sum
-                          * over all go-backs, ns */
-    uint64_t waited_ns;  /* time directly before the go-back in which the requester sent nothing,
-                          * sum over all go-backs, ns. If no NAK caused the go-back, the requester
-                          * also received nothing in that time */
+    uint64_t stalled_ns; /* time from the previous transmission of the first PSN of a go-back to
+                          * its retransmission, sum over all go-backs, ns */
+    uint64_t waited_ns;  /* time in which the requester sent nothing directly before a go-back,
+                          * sum over all go-backs, ns. If no NAK caused the go-back, the
+                          * requester also received nothing in that time */
 };
 
 /* Go-backs into the middle of a READ: the requester accepted all responses before some PSN, and
@@ -144,9 +145,10 @@ enum roce_loss {
     ROCE_LOSS_UNFINISHED,
 };
 
-/* Timeouts of a requester, divided by what the capture shows about the loss before the timeout. A
- * timeout counts in at most one member. A timeout that is counted in roce_read_restarts or
- * `unheeded_naks` does not count here. */
+/* Timeouts of a requester, divided by what the capture shows about the loss before the timeout. The
+ * PSN of a timeout is the first PSN that the requester retransmits after the timeout. A timeout
+ * counts in at most one member. A timeout that is counted in roce_read_restarts or `unheeded_naks`
+ * does not count here. */
 struct roce_timeout_losses {
     uint64_t acked;       /* number of timeouts whose PSN a captured response had acknowledged */
     uint64_t missing;     /* number of timeouts whose PSN was captured only as a retransmission,
@@ -200,7 +202,8 @@ struct roce_cnp_episode {
 /* Effect of the CNPs that a side received on its rate. */
 struct roce_cnp_summary {
     uint64_t episodes;
-    uint64_t measured;                 /* episodes with a rate before and after the first CNP */
+    uint64_t measured;                 /* number of episodes in which the rate before and the
+                                        * rate after the first CNP are known */
     struct roce_spread before, lowest; /* Over the episodes in which the rate dropped: rates before
                                         * the first CNP, and lowest rates */
     struct roce_spread recovery_ns;    /* recovery times of the episodes that ended with
@@ -252,16 +255,18 @@ struct roce_endpoint_summary {
     uint64_t missing_packets; /* number of packets in missing_psns. A READ request has several PSNs,
                                * but counts as one packet if its retransmission or its responses
                                * were captured */
-    uint64_t missing_repeats; /* number of unacknowledged packets whose retransmission is missing in
-                               * a captured go-back: it was lost before the capture point, or not
-                               * captured. 0 if requests are out of order, because a missing
-                               * retransmission then looks like a late one */
+    uint64_t missing_repeats; /* number of unacknowledged packets whose retransmission is missing
+                               * in a go-back, although other packets of the go-back were
+                               * captured. The retransmission was lost before the capture point,
+                               * or not captured. 0 if requests are out of order, because a
+                               * missing retransmission then looks like a late one */
     uint64_t altered_frame;   /* frame of the first retransmission that differs from the original
                                * packet; 0 if none, or if a later message was retransmitted
                                * unchanged */
-    uint64_t naks_for_late;   /* number of sequence NAKs of the peer for packets that were late, not
-                               * lost: they were captured out of order, or were acknowledged before
-                               * a retransmission was captured or could be answered */
+    uint64_t naks_for_late;   /* number of sequence NAKs of the peer for packets that were late,
+                               * not lost. A packet was late if it was captured out of order, or
+                               * if it was acknowledged before its retransmission was captured or
+                               * could be answered */
     /* Sequence NAKs that this side sent. `naks_after_rnr`: for a request that its latest RNR NAK
      * refused, so the request was not lost. `naks_unseen`: for a request that was not captured
      * before the NAK, or whose ICRC the capture cuts. */
@@ -301,22 +306,23 @@ struct roce_endpoint_summary {
     struct roce_refusal refusal; /* valid if a fatal NAK stopped the endpoint */
     const struct roce_hist
         *ack_rtt;     /* times from the endpoint's requests to their acknowledgement; may be NULL */
-    uint64_t idle_ns; /* time without requests of the endpoint: all earlier ones were acknowledged,
-                       * and no packet of the connection was captured before the next one, ns. Waits
-                       * for credits are not counted. At most 2^32 us */
-    uint64_t rnr_advertised_ns, rnr_waited_ns; /* waits after RNR NAKs for the endpoint's requests,
-                                                * sums of the advertised and of the observed waits,
-                                                * ns */
+    uint64_t idle_ns; /* idle time of the endpoint as a requester, ns: times from the previous
+                       * packet of the connection to a new request, if all earlier requests were
+                       * acknowledged. Waits for credits are not counted. At most 2^32 us */
+    uint64_t rnr_advertised_ns, rnr_waited_ns; /* sums over the endpoint's retransmissions after
+                                                * RNR NAKs: waits that the RNR NAKs advertised,
+                                                * and waits that the capture shows, ns */
     uint64_t timeout_min_ns,
         timeout_max_ns; /* shortest and longest retransmission timeout measured, ns; 0 if none */
     uint64_t early_timeouts;   /* number of retransmissions by timeout sooner than 3/4 of the agreed
                                 * timeout */
     uint64_t late_response_ns; /* longest time from a request to its response, among the responses
                                 * that came after a spurious timeout, ns; 0 if none */
-    struct roce_spread response_waits; /* times of at least ROCE_LONG_WAIT_NS in which the endpoint
-                                        * waited for a response, and neither a request of the
-                                        * endpoint nor a response to it was captured, ns. Waits for
-                                        * retransmitted requests are not counted */
+    struct roce_spread response_waits; /* waits of at least ROCE_LONG_WAIT_NS for a response, ns:
+                                        * times from the endpoint's latest request, or the latest
+                                        * response to the endpoint if that came later, to the
+                                        * next response. Waits for retransmitted requests are not
+                                        * counted */
     struct roce_spread credit_waits;   /* times for which the endpoint waited for credits, ns: from
                                         * an ACK without credits to the next ACK with credits, at
                                         * least 1 ms. A time counts if the next request that needs a
@@ -388,8 +394,9 @@ struct roce_conn_facts {
                                   * its timeout with the target ACK delay in the REP */
         uint8_t rep_rnr_retry;   /* RNR retry count in the REP, for the active side */
         uint16_t rep_ms; /* time from the first REQ to the REP, ms, at most 65535; 0 if unknown */
-        uint16_t rep_again_ms; /* time from the first REP to the last captured retransmission of it
-                                * before the first data packet, ms, at most 65535; 0 if none */
+        uint16_t rep_again_ms; /* time from the first REP to its last captured retransmission,
+                                * ms, at most 65535; 0 if none. Retransmissions after the first
+                                * data packet do not count */
         uint64_t service_id;
         uint8_t ack_timeout_code, retry_count, rnr_retry; /* parameters in the REQ. The RNR retry
                                                            * count is that of the passive side */

@@ -77,10 +77,10 @@ struct roce_sent_packet {
         uint32_t off;       /* payload bytes of the message before this packet; not for a READ */
         uint32_t resp_seen; /* READ: bit set of captured responses, see roce_sent_has_response() */
     };
-    uint32_t cum;    /* number of messages of the requester that ended between its first captured
-                      * packet and this packet, inclusive */
-    uint32_t icrc;   /* ICRC of the latest transmission */
-    uint32_t sample; /* hash over headers and over the first and last bytes of the payload */
+    uint32_t cum;        /* number of messages whose last packet is between the requester's first
+                          * captured packet and this packet, inclusive */
+    uint32_t icrc;       /* ICRC of the latest transmission */
+    uint32_t sample;     /* hash over headers and over the first and last bytes of the payload */
     uint32_t resp_frame; /* frame of the first response */
     union {
         uint32_t restart;  /* READ with ROCE_SENT_RESTARTED: PSN offset at which the latest

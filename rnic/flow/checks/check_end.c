@@ -84,7 +84,7 @@ static bool is_rnr_exhausted(const struct roce_ctx *ctx, const struct roce_rsp *
            (limit == ROCE_RNR_RETRY_UNKNOWN || req->rnrs >= limit);
 }
 
-/* wait before a retransmission by timeout, ns: used if the capture shows no such wait */
+/* wait before a retransmission by timeout that is assumed if the capture shows no such wait, ns */
 #define WAIT_NS UINT64_C(250000000)
 /* A requester whose retry count is unknown is assumed to have stopped after this multiple of its
  * longest wait. The multiple is not lower, because devices with adaptive retransmission double
@@ -93,9 +93,9 @@ static bool is_rnr_exhausted(const struct roce_ctx *ctx, const struct roce_rsp *
 
 /* Returns whether the requester gave up after `retries` retransmissions of one request. `since` is
  * the time of the latest packet for that request. `wait` is its longest wait before a
- * retransmission, 0 if unknown. The capture must contain packets from the time after the next
- * expected retransmission. If the retry count is known, the requester must also have used up all
- * retries (R154). */
+ * retransmission, 0 if unknown. The result is true only if the capture continues after the time at
+ * which the next retransmission was expected. If the retry count is known, the requester must also
+ * have used up all retries (R154). */
 static bool is_retry_exhausted(const struct roce_ctx *ctx, unsigned retries, uint64_t since,
                                uint64_t wait)
 {

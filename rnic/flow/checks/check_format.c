@@ -103,8 +103,9 @@ static void check_net(struct roce_ctx *ctx)
         REPORT_ONCE(ctx, UDP_CSUM, "udp.csum", 0, pkt->udp.csum, .value = ROCE_VALUE_HEX);
 }
 
-/* Returns whether the analysis has to find out by itself if the sender is Linux rxe
- * (ROCE_PROFILE_AUTO). The result is the same after it has found out. */
+/* Returns whether the profile is ROCE_PROFILE_AUTO, with which the analysis recognises Linux rxe by
+ * its packets, and the sender of the packet is known. The result does not depend on whether the
+ * sender was recognised as rxe. */
 static bool is_peer_sought(const struct roce_ctx *ctx)
 {
     return ctx->flow->opts.profile == ROCE_PROFILE_AUTO && ctx->sender;
@@ -117,8 +118,8 @@ static void report_first_migreq(struct roce_ctx *ctx)
 
     then.frame = roce_cold_of(ctx->sender)->migreq_frame;
     then.time = roce_cold_of(ctx->sender)->migreq_time;
-    then.result = NULL; /* the packets with MigReq 0 are in other frames, so the result of this
-                         * frame must not change */
+    then.result = NULL; /* the packets with MigReq 0 are in earlier frames, so the result of the
+                         * current frame must not change */
     REPORT_ONCE(&then, MIGREQ, "bth.migreq", 1, 0);
 }
 

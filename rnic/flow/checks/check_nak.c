@@ -46,8 +46,8 @@ static void check_seq(struct roce_ctx *ctx, struct roce_req *req)
     const struct roce_cold_counters *sum = roce_cold_of(ctx->sender);
     const struct roce_sent_packet *e = roce_window_get(&req->win, psn);
     bool told = roce_copy_is_detectable(ctx, rsp->gap_frame), seen = roce_conn_has_copies(ctx);
-    /* true: the responder sent this response before the last response, but the last response was
-     * captured first */
+    /* true: the responder sent this NAK before the previous captured response, but the capture has
+     * the two in the other order */
     bool overtaken = roce_diff(ctx->pkt->aeth.msn, rsp->last_msn) < 0;
 
     if (rsp->rnr && rsp->rnr_psn == psn && !seen)

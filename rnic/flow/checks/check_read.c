@@ -76,9 +76,9 @@ static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
                                                             : NULL);
 }
 
-/* Records that the current READ response came after the response to a later request.
- * roce_check_reads_end() decides whether this is a violation: it is none if the requester accepts
- * responses in this order. */
+/* Records that the current READ response came after the response to a later request. If the
+ * requester accepts responses in this order, this is not a violation: roce_check_reads_end()
+ * decides that. */
 static void note_late_read(struct roce_ctx *ctx, const struct roce_req *req)
 {
     struct roce_late_read *late = &roce_cold(ctx->flow, ctx->sender)->late_read;

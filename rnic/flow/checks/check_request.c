@@ -47,8 +47,9 @@ static void check_reads(struct roce_ctx *ctx)
                sum->cm.rep_frame, .rel = ROCE_REL_AT_MOST);
 }
 
-/* After this time (ms) or this number of responses, the requester has received its credits, even if
- * the first response was lost behind the capture point. */
+/* The requester is assumed to have received its credits if at least this number of consecutive
+ * responses had valid credits, and at least this time (ms) has passed since the first of them. The
+ * first response alone may be lost behind the capture point. */
 #define CREDITS_KNOWN_MS  10
 #define CREDITS_KNOWN_CNT 3
 

@@ -13,7 +13,7 @@
 /* A requester that received no NAK retransmits no sooner than this time, ns. If a packet repeats an
  * earlier one sooner, both are captures of one transmission. */
 #define COPY_NS UINT64_C(50000)
-/* lowest number of measured times from a packet to its copy that can show a usual time */
+/* Lowest number of copies from which the usual time between a packet and its copy is inferred. */
 #define ALIKE_MIN 8u
 
 void roce_report_copy(struct roce_ctx *ctx, uint32_t of)
@@ -233,8 +233,8 @@ bool roce_conn_has_copies(const struct roce_ctx *ctx)
         const struct roce_cold_counters *cold = roce_cold_of(sides[i]);
         uint64_t again = 0;
 
-        /* If the sender does not use the IPv4 identification, copies are not recognised and are
-         * counted as retransmissions that no NAK caused. */
+        /* If the sender does not use the IPv4 identification, copies may be counted as
+         * retransmissions that no NAK caused. */
         for (int c = 0; c < ROCE_CAUSE_CNT && !sides[i]->saw_id; c++)
             if (c != ROCE_CAUSE_RNR_NAK && c != ROCE_CAUSE_SEQ_NAK)
                 again += cold->retx[c].packets;

@@ -52,7 +52,8 @@ void roce_implied_nak_again(struct roce_ctx *ctx, struct roce_req *req, uint32_t
             continue;
         if (e->psn != req->implied_nak_psn && (e->marks & ROCE_MARK_REREQUESTED)) {
             /* The requester has retransmitted `e` since, but in a go-back to another request. So
-             * the earlier implied NAKs of `e` did not cause this go-back: remove their record. */
+             * the earlier implied NAKs of `e` did not cause this go-back. Clear their record, so
+             * that a new implied NAK of `e` is recorded. */
             e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;
             e->marks &= (uint8_t)~ROCE_MARK_RESP_GAP;
         }

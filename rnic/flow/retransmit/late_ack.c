@@ -5,10 +5,11 @@
 #include "flow/base/report.h"
 #include "flow/retransmit/spurious.h"
 
-/* lowest number of go-backs after a late ACK that proves late ACKs; fewer may be a coincidence */
+/* Lowest number of go-backs that began because an ACK came late. Fewer may be a coincidence, and do
+ * not count as spurious. */
 #define LATE_MIN 3u
-/* If at least 1/MANY of the packets are retransmissions after timeouts, the ACKs were late: a path
- * loses fewer ACKs. */
+/* Go-backs count as spurious only if at least 1/MANY of the requester's packets are retransmissions
+ * after timeouts. A path does not lose that many ACKs, so the ACKs were late. */
 #define MANY 4u
 
 bool roce_late_ack_covers(const struct roce_ctx *ctx, const struct roce_sent_packet *e,

@@ -83,9 +83,10 @@ uint32_t roce_sent_part(const struct roce_sent_packet *e, uint32_t from, uint32_
     return cnt > 0 ? (uint32_t)cnt : 0;
 }
 
-/* Returns how many of the PSNs from `from` to `to` - 1 belong to READs. If `again` is not NULL,
- * omits the READs whose retransmitted request was probably lost: go-back `again` did not request
- * them again, as far as the capture shows, or all their responses are missing. */
+/* Returns how many of the PSNs from `from` to `to` - 1 belong to READs. If `again` is not NULL, it
+ * is a go-back. Then omits a READ of this go-back if its retransmitted request was probably lost.
+ * There are two signs of such a loss: the capture has no retransmission of the READ in the go-back,
+ * or the READ has several responses and all of them are missing. */
 static uint32_t count_read_psns(struct roce_req *req, uint32_t from, uint32_t to,
                                 const struct roce_retransmission *again)
 {
@@ -139,9 +140,10 @@ static void note_gap(struct roce_ctx *ctx, struct roce_req *req, const struct ro
     add_missing(ctx, later_psn(from, e->psn), ctx->pkt->bth.psn, false);
 }
 
-/* Returns true if the current READ response may be captured for the first time. Its PSN is lower
- * than that of the latest response, and no recorded gap contains it. A first capture is possible if
- * READ `e` was transmitted once. */
+/* Returns whether the current READ response may be captured for the first time, although its PSN is
+ * lower than that of an earlier response, and no recorded gap contains it. A first capture is
+ * possible if READ `e` was transmitted once and the PSN is in the range read_old to
+ * read_old_end. */
 static bool may_be_fresh(const struct roce_endpoint *responder, const struct roce_sent_packet *e,
                          uint32_t psn)
 {

@@ -28,8 +28,8 @@
 /* If the requester sends new requests for this multiple of its usual reaction time after a NAK, it
  * did not receive the NAK. */
 #define STILL_SENDING 8u
-/* A wait of at least this many times the longest reaction time to a NAK so far is no reaction to a
- * NAK. */
+/* A wait is not a reaction to a NAK if it is at least this many times the longest reaction time to
+ * a NAK so far. */
 #define SLOW_REACTION 4u
 
 /* Returns the silence before the current packet, ns: the time since the previous packet of the
@@ -48,7 +48,7 @@ static uint64_t silence(const struct roce_ctx *ctx, const struct roce_sent_packe
 
 /* Returns the shortest time without packets (silence) that shows a timeout, ns: three quarters of
  * the agreed timeout. If the agreed timeout is unknown, uses the shortest timeout measured so far
- * instead. */
+ * instead, or USUAL_TIMEOUT_NS if none was measured. */
 static uint64_t shown_timeout(const struct roce_ctx *ctx)
 {
     uint64_t timeout = roce_timeout_of(ctx->sender);
@@ -120,9 +120,10 @@ static bool is_sending_on(const struct roce_ctx *ctx, uint64_t idle)
     return cnt >= 2 && idle / FAR_ABOVE >= reaction && sending / STILL_SENDING >= reaction;
 }
 
-/* Returns the shortest wait that can be an ACK timeout, as the timeouts measured so far show, ns; 0
- * if none was measured. A timer expires after T to 4 T, so a wait below a quarter of the
- * longest one was no timeout. */
+/* Returns the shortest wait that counts as an ACK timeout, ns: three quarters of the shortest
+ * timeout measured so far. Returns 0 if no timeout was measured. A timer expires after T to 4 T. So
+ * a measured time below a quarter of the longest one was not a timeout, and the function uses a
+ * quarter of the longest one instead. */
 static uint64_t measured_timeout(const struct roce_ctx *ctx)
 {
     const struct roce_cold_counters *sum = roce_cold_of(ctx->sender);
@@ -133,11 +134,12 @@ static uint64_t measured_timeout(const struct roce_ctx *ctx)
     return least - least / 4;
 }
 
-/* The requester went back to the PSN of a captured sequence NAK, after it had sent nothing for
- * `idle` ns. The capture does not show its ACK timeout. Returns whether its timer caused the
- * go-back, rather than the NAK. A loaded host may react to a NAK some 10 ms late. So the result is
- * true only if `idle` reaches the shortest timeout measured so far. If no timeout was measured,
- * `idle` must reach a usual ACK timeout, and be far longer than each reaction to a NAK so far. */
+/* Called if the requester went back to the PSN of a captured sequence NAK, after it had sent
+ * nothing for `idle` ns, and the capture does not show the agreed ACK timeout. Returns whether the
+ * requester's timer caused the go-back, not the NAK. A loaded host may react to a NAK some 10 ms
+ * late. So `idle` must reach the shortest timeout measured so far (measured_timeout()). If no
+ * timeout was measured, `idle` must be about a usual ACK timeout or longer, and at least
+ * SLOW_REACTION times the longest reaction to a NAK. `far` is the result of is_far_above_rtt(). */
 static bool is_timer_sure(const struct roce_ctx *ctx, uint64_t idle, bool far)
 {
     uint64_t measured = measured_timeout(ctx);
@@ -159,7 +161,8 @@ static bool is_nak_unheeded(const struct roce_ctx *ctx, uint32_t psn, uint64_t i
     bool far = is_far_above_rtt(ctx, idle, 500);
     bool agreed = roce_timeout_of(ctx->sender) != ROCE_NEVER_NS;
     /* If no timeout was agreed, a time without packets (silence) shows a timeout only in two cases.
-     * It is as long as a usual timeout, or far above the RTT of a sender that reacts to NAKs. */
+     * It is as long as a usual timeout, or it is far above the RTT and the requester has reacted to
+     * a sequence NAK before. */
     bool sure = agreed || idle >= USUAL_TIMEOUT_NS || (far && sum->nak_reaction_max_ns);
     bool expired = sure && idle >= shown_timeout(ctx);
     bool too_slow = far && idle >= (sum->adaptive ? ROCE_MIN_TIMEOUT_NS : USUAL_TIMEOUT_NS);
@@ -169,10 +172,10 @@ static bool is_nak_unheeded(const struct roce_ctx *ctx, uint32_t psn, uint64_t i
     return expired || too_slow || (idle >= ROCE_MIN_TIMEOUT_NS && is_sending_on(ctx, idle));
 }
 
-/* Returns the cause of a go-back to READ or atomic `e`, or into the middle of READ `e`. The cause
- * is that the requester lacks the response with PSN `psn` and has received a later one. If that
- * response was captured, it was lost behind the capture point. Returns ROCE_CAUSE_UNKNOWN if no
- * later response was captured. */
+/* Returns why the requester went back to READ or atomic `e`, or into the middle of READ `e`: it
+ * lacks the response with PSN `psn`, and has received a later response. If the response with PSN
+ * `psn` was captured, it was lost behind the capture point. Returns ROCE_CAUSE_UNKNOWN if the
+ * capture does not show that such a response was lost. */
 static enum roce_cause lost_response_cause(const struct roce_ctx *ctx,
                                            const struct roce_sent_packet *e, uint32_t psn)
 {
@@ -687,16 +690,16 @@ static bool is_in_latest_go_back(const struct roce_ctx *ctx, const struct roce_s
            cause_of(ctx, e, psn, silence(ctx, e), &trigger) == ROCE_CAUSE_UNKNOWN;
 }
 
-/* Place of a retransmitted packet in the go-backs of its requester. */
+/* Relation of a retransmitted packet to the latest go-back of its requester. */
 enum place {
     BEGINS,    /* the packet begins a go-back */
     CONTINUES, /* the packet continues the latest go-back */
-    LATE,      /* the latest go-back has already skipped the packet, which was overtaken */
+    LATE,      /* the packet belongs to the latest go-back, but a later packet of the go-back
+                * overtook it */
 };
 
-/* Returns whether the current packet, which retransmits PSN `psn`, begins or continues a go-back,
- * or belongs to one that has skipped the PSN (enum place). `e` is the window entry of the PSN, or
- * NULL. */
+/* Returns how the current packet, which retransmits PSN `psn`, is related to the latest go-back
+ * (enum place). `e` is the window entry of the PSN, or NULL. */
 static enum place place_of(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                            uint32_t psn)
 {

@@ -180,8 +180,8 @@ static void count_response(const struct roce_ctx *ctx, const struct roce_timeout
     if (ctx->pkt->bth.psn != point->psn || ack == point->own_response)
         return;
     if (point->responses && (syndrome != point->syndrome || may_be_copy(ctx, watch, point)))
-        return; /* the ACK may only grant other credits: a responder may send such an ACK without a
-                 * new request */
+        return; /* an ACK with another syndrome may only change the credits: a responder may send
+                 * such an ACK without a new request */
     if (point->responses == 0) {
         point->syndrome = syndrome;
         point->too_soon = is_too_soon(ctx, watch);
@@ -291,8 +291,9 @@ static void count_spurious(struct roce_ctx *ctx, struct roce_endpoint *requester
         requester->req.retx.cause = ROCE_CAUSE_SPURIOUS;
 }
 
-/* Returns whether a later request has used the PSN `psn` of a recorded go-back again. `e` is the
- * window entry of the PSN, or NULL. */
+/* Returns whether the record `watch` of a go-back is too old: a later request has used the watched
+ * PSN `psn` again, or more than PACKETS_MAX packets were captured since. `e` is the window entry of
+ * `psn`, or NULL. */
 static bool is_outdated(const struct roce_endpoint *requester,
                         const struct roce_timeout_watch *watch, uint32_t psn,
                         const struct roce_sent_packet *e)
@@ -303,8 +304,9 @@ static bool is_outdated(const struct roce_endpoint *requester,
     return packets_of(requester) - watch->packet_cnt > PACKETS_MAX;
 }
 
-/* Returns whether the go-back `watch` began before the spurious go-back `later`, retransmitted the
- * same packets, and was not followed by a response before `later`. */
+/* Returns whether the go-back `watch` began before the spurious go-back `later`, and retransmitted
+ * the same packets, at least FLIGHT_MIN. Both begin with the same PSN, so no response acknowledged
+ * it between them. */
 static bool is_before(const struct roce_timeout_watch *watch,
                       const struct roce_timeout_watch *later)
 {

@@ -50,8 +50,8 @@ struct roce_cm_exchange *roce_cm_exchange_of_rep(const struct roce_ctx *ctx,
         s = find_exchange(ctx, 0, msg->rep.remote_comm_id, ctx->dst, match_any);
     if (!s || memcmp(s->addr[1], ctx->src, 16) != 0)
         return NULL;
-    /* No captured REQ belongs to this REP: the exchange found has another transaction id, and has
-     * ended or has another REP. */
+    /* The exchange found has another transaction id, and has ended or has another REP. So it does
+     * not belong to this REP: the REQ of this REP was not captured. */
     if (s->tid != msg->mad.tid &&
         (s->gone || (s->rep_frame && s->comm_id[1] != msg->rep.local_comm_id)))
         return NULL;

@@ -294,7 +294,7 @@ void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_co
 
     roce_gate(flow);
     /* A fatal NAK stops both QPs. If the other direction began only after the NAK, it belongs to a
-     * later connection on the QPs: the NAK ended an earlier one. */
+     * later connection on the QPs, and the NAK does not: the NAK ended an earlier connection. */
     a->rsp.fatal &= a->rsp.fatal_frame > from->facts.first_frame;
     moved->rsp.fatal &= moved->rsp.fatal_frame > to->facts.first_frame;
     unkey(flow, moved);

@@ -10,10 +10,12 @@
 #define SCAN_MAX 256 /* maximum number of directions examined for one packet */
 /* a PSN below this value was probably set by a program, not chosen at random */
 #define PSN_SMALL 4096
-/* Two directions with one UDP source port are paired after this number of responses that fit. */
+/* Two directions with one UDP source port are paired when this number of responses of the one
+ * direction fit requests of the other. */
 #define CONFIRM 3
-/* Two directions with different UDP source ports are paired after this number of responses that
- * fit. The number is larger, because few devices use two ports for a connection. */
+/* Two directions with different UDP source ports are paired when this number of responses of the
+ * one direction fit requests of the other. The number is larger, because few devices use two ports
+ * for a connection. */
 #define APART 5
 /* A PSN is near the captured PSNs of a requester if it is less than NEAR before the first one or
  * after the last one. */
@@ -41,16 +43,16 @@ static bool ports_prove(const struct roce_endpoint *side, const struct roce_endp
     return side->sport == cand->sport && side->sport != 0 && port_follows(side, cand);
 }
 
-/* Returns the evidence for pairing two directions whose source port follows from the QPNs. If
- * several directions (`mates`) use this port, the match may be a coincidence, so the pairing is a
- * guess. */
+/* Returns the evidence for pairing two directions whose source port follows from the QPNs. `mates`
+ * is the number of directions that use this port. If there are several, the match may be a
+ * coincidence, so the pairing is a guess. */
 static enum roce_pairing by_ports(unsigned mates)
 {
     return mates > 1 ? ROCE_PAIRED_BY_PORT : ROCE_PAIRED_BY_PORTS;
 }
 
-/* Returns whether the READ response `pkt` has the length that request `e` demands at its PSN. If
- * the READ was retransmitted, the length proves nothing, and the result is true. */
+/* Returns whether the length of the READ response `pkt` fits request `e`, which contains the PSN of
+ * `pkt`. If the READ was retransmitted, the length proves nothing, and the result is true. */
 static bool read_length_fits(const struct roce_sent_packet *e, const struct roce_pkt *pkt)
 {
     if (roce_opcode(e->op)->kind != ROCE_KIND_READ)
@@ -237,7 +239,7 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
      * evidence. `port`: the source port follows from the QPNs. `near`: the PSN of the response is
      * near their PSNs. */
     struct candidates port = {0}, near = {0};
-    unsigned scan = 0, mates = 0; /* number of directions with the source port of `side` */
+    unsigned scan = 0, mates = 0; /* mates: number of directions with the source port of `side` */
     bool ports, alone, nak = roce_pkt_is_nak(ctx->pkt);
 
     for (struct roce_endpoint *cand = roce_pair_candidates(ctx->flow, side);

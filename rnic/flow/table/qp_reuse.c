@@ -406,8 +406,8 @@ bool roce_request_shows_reuse(const struct roce_ctx *ctx, const struct roce_sent
     bool same = now->op == e->op && now->len == e->len && now->sample == e->sample;
 
     if (roce_qp_was_idle(ctx) && !same && (roce_reuse_is_unannounced(ctx) || capture_has_gaps(ctx)))
-        return true; /* true, because CM messages would announce a reuse, but may be missing in the
-                      * capture */
+        return true; /* CM messages would announce a reuse. But the capture has no CM messages of
+                      * this connection, or lacks packets, so it may also lack these CM messages */
     return (roce_qp_was_refused(ctx) || (acked && is_repeat_from_start(ctx, now->psn))) &&
            request_differs(ctx, e, now);
 }
@@ -418,8 +418,9 @@ void roce_requester_start(struct roce_ctx *ctx, uint32_t psn)
     struct roce_counts *sum = &ctx->sender->counts;
 
     req->started = true;
-    if (roce_reuse_is_unannounced(ctx)) /* no captured request matches a fatal NAK captured before:
-                                         * the NAK belongs to an earlier connection of the QPs */
+    if (roce_reuse_is_unannounced(ctx)) /* The fatal NAK captured before the first request
+                                         * answers no captured request: it belongs to an earlier
+                                         * connection of the QPs. */
         roce_peer(ctx->sender)->rsp.fatal = false;
     if (!req->base_cm) {
         req->base = req->nxt = psn;

@@ -252,8 +252,8 @@ static void note_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *e
         roce_check_retransmission(ctx, e, roce_since(last, ctx->time));
 }
 
-/* Returns whether READ `now` requests the earlier READ `e` again from PSN offset `skip` on, to its
- * end. */
+/* Returns whether READ `now` requests the last part of the earlier READ `e` again, from PSN offset
+ * `skip` to the end of `e`. */
 static bool is_read_tail(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                          const struct roce_sent_packet *now, uint32_t skip)
 {

@@ -474,8 +474,9 @@ static void on_small_resp(struct roce_ctx *ctx, struct roce_req *req, struct roc
     ack_to(ctx, req, roce_sent_end(e));
 }
 
-/* Processes a response to a READ whose request was not captured. If the response is a Middle or
- * Last, its PSN and the previous PSN belong to one READ request. */
+/* Processes a response to a READ whose request was not captured. The PSN of a Middle or Last
+ * response is not the first PSN of the READ. So this PSN is counted as a PSN inside a READ, not as
+ * that of a missing packet. */
 static void on_unseen_read_resp(struct roce_ctx *ctx, struct roce_req *req)
 {
     struct roce_cold_counters *sum = roce_cold(ctx->flow, roce_peer(ctx->sender));

@@ -5,10 +5,11 @@
  * causes. A mirror port wrote a timestamp into the frames. A NAT or an anonymizer changed the
  * frames. The sending host captured its frames before its NIC computed the ICRC.
  *
- * 1. The first three packets of a host with a wrong ICRC count as damaged, but findings about them
- *    are deferred.
- * 2. If the first four packets of a host all have a wrong ICRC, its ICRCs become UNVERIFIED.
- * 3. From the first correct ICRC of the host on, a wrong ICRC counts as damage.
+ * 1. If a host has sent no correct ICRC yet, its first three packets with a wrong ICRC count as
+ *    damaged, but findings about them are deferred.
+ * 2. If the host sends a fourth wrong ICRC before a correct one, the status of its wrong ICRCs is
+ *    UNVERIFIED from then on: they do not count as damage.
+ * 3. After the first correct ICRC of the host, each wrong ICRC counts as damage.
  */
 #ifndef FLOW_BASE_ICRC_TRUST_H
 #define FLOW_BASE_ICRC_TRUST_H
@@ -67,10 +68,10 @@ bool roce_icrc_trust_undecided(struct roce_icrc_trust *trust, const uint8_t src[
  * 1), otherwise ROCE_ICRC_TRUST_HOSTS. */
 unsigned roce_icrc_trust_suspect(struct roce_icrc_trust *trust, const uint8_t src[16]);
 
-/* Defers the finding about a packet of `src` with a wrong ICRC. Requires
- * roce_icrc_trust_undecided(). The next right ICRC of the host, or the end of the capture, decides
- * about the finding. Returns true, or false if too many findings are deferred already: the caller
- * must then report the finding now. */
+/* Defers the finding about a packet of `src` with a wrong ICRC. The caller calls this function only
+ * if roce_icrc_trust_undecided() returns true. The next right ICRC of the host, or the end of the
+ * capture, decides about the finding. Returns true, or false if too many findings are deferred
+ * already: the caller must then report the finding now. */
 bool roce_icrc_trust_defer(struct roce_icrc_trust *trust, const uint8_t src[16],
                            const struct roce_deferred_icrc *held);
 

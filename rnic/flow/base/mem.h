@@ -17,7 +17,7 @@ struct roce_mem {
     size_t now, peak, max; /* bytes in use, highest use, and limit; now <= max */
     size_t refused;        /* size of the largest allocation that failed since the last eviction,
                             * bytes; 0 if none */
-    bool limited;          /* `tight` was ever set, or an allocation failed */
+    bool limited;          /* `tight` was set at least once, or an allocation failed */
     bool tight;            /* true: roce_evict() must free memory, because an allocation failed, or
                             * only the reserve is left */
 };

@@ -184,8 +184,8 @@ struct roce_rsp {
      * element is the distance in PSNs from the earlier NAK to the latest one (nak_psn); 0: unused
      * element */
     uint8_t nak_back[ROCE_NAKS_BACK];
-    bool nak_second : 1; /* the requester went back for one of the NAKs before the latest one, and
-                          * is expected to go back for the others and the latest one, too */
+    bool nak_second : 1; /* the requester went back for an earlier sequence NAK than the latest
+                          * one, and is expected to go back for the later NAKs, too */
     bool rnr_sure : 1; /* the responder has answered every transmission of rnr_psn with one RNR NAK
                         */
     bool nak_late : 1; /* the latest sequence NAK is counted in naks_for_late, because its packet

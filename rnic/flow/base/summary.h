@@ -400,8 +400,8 @@ struct roce_conn_facts {
         uint64_t service_id;
         uint8_t ack_timeout_code, retry_count, rnr_retry; /* parameters in the REQ. The RNR retry
                                                            * count is that of the passive side */
-        uint8_t responder_resources, initiator_depth;     /* responder resources in the REQ, and
-                                                           * initiator depth in the REP */
+        uint8_t responder_resources, initiator_depth;     /* responder resources and initiator
+                                                           * depth in the REQ */
         uint8_t rep_responder_resources, rep_initiator_depth;
         bool req_srq, rep_srq; /* the sender of the REQ or REP uses a shared receive queue */
         bool rtu_lost;         /* an RTU was captured before the last retransmission of the REP */

@@ -35,10 +35,11 @@ enum {
     ROCE_MARK_IN_FLIGHT = 1u << 1,   /* the packet is counted as in flight */
     ROCE_MARK_MSN_COUNTED = 1u << 2, /* READ: the MSN in the first response to this READ already
                                       * counted the READ */
-    ROCE_MARK_RESP_GAP = 1u << 3,    /* READ: since its latest transmission, a response was captured
-                                      * whose PSN is later than expected */
-    ROCE_MARK_REREQUESTED = 1u << 4, /* READ or atomic: retransmitted, and no response was
-                                      * captured since */
+    ROCE_MARK_RESP_GAP = 1u << 3,    /* READ: since its latest transmission, a response with a
+                                      * later PSN than expected was captured, and not yet the
+                                      * expected response */
+    ROCE_MARK_REREQUESTED = 1u << 4, /* READ or atomic: retransmitted, and not completely
+                                      * answered since */
     ROCE_MARK_OVER_CREDIT = 1u << 5, /* when the packet was captured, no captured response had
                                       * granted a credit for it */
     ROCE_MARK_UNTIMED = 1u << 6,     /* the first transmission of the message's First packet was not

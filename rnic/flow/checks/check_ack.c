@@ -185,8 +185,8 @@ static bool update_msn_ref(struct roce_ctx *ctx, struct roce_req *req, struct ro
                               * it */
     if ((pkt->op->kind != ROCE_KIND_ACK && e->tries > 1) ||
         (req->una_known && roce_diff((pkt->bth.psn + 1) & ROCE_PSN_MASK, req->una) <= 0))
-        return rsp->msn_ref; /* the response may be to a retransmission; its MSN then counts later
-                              * messages, too */
+        return rsp->msn_ref; /* the response may answer a retransmission: its MSN then also
+                              * counts messages after `e` */
     off =
         rsp->msn_ref ? roce_diff(pkt->aeth.msn, rsp->msn_ref_msn + e->cum - rsp->msn_ref_cum) : -1;
     if (off > 0)

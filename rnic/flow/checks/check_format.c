@@ -407,7 +407,8 @@ void roce_check_size(struct roce_ctx *ctx)
     if (roce_read_psn_count_is_agreed(ctx->conn) && len > mtu && len <= 4096) {
         REPORT_ONCE(ctx, CM_MTU, "payload length", mtu, len, ctx->conn->facts.cm.req_frame,
                     .rel = ROCE_REL_AT_MOST);
-        ctx->conn->facts.mtu_sure = false; /* the program set another path MTU */
+        ctx->conn->facts.mtu_sure = false; /* the QP uses another path MTU than the CM messages
+                                            * agreed on */
         while (ctx->conn->facts.mtu < len)
             ctx->conn->facts.mtu *= 2;
     }

@@ -16,9 +16,11 @@
 #define REUSE_NS_MIN UINT64_C(50000)
 /* An MSN below this value may belong to a connection that just began, because its first message has
  * MSN 1. */
-#define MSN_SURE     16u
-#define MSN_STEP_MAX 64u /* largest increase of the MSN between two captured responses */
-#define PSNS_PER_NS  2u  /* no link transmits more PSNs per ns */
+#define MSN_SURE 16u
+/* A response continues the MSNs of a connection if its MSN is at most this much higher than that of
+ * the previous captured response. */
+#define MSN_STEP_MAX 64u
+#define PSNS_PER_NS  2u /* no link transmits more PSNs per ns */
 
 static void check_rnr(struct roce_ctx *ctx, struct roce_req *req)
 {

@@ -38,8 +38,9 @@ bool roce_datagram_is_copy(struct roce_ctx *ctx);
  * twice. */
 void roce_copy_note_response(struct roce_ctx *ctx);
 
-/* Remembers the latest transmission of request `e`, before a retransmission replaces it, if most
- * packets of the connection were captured twice: its copy may follow the retransmission. */
+/* If most packets of the connection were captured twice, remembers the latest transmission of
+ * request `e`, before a retransmission replaces it. The copy of that transmission may be captured
+ * after the retransmission. */
 void roce_copy_note_superseded(struct roce_ctx *ctx, const struct roce_sent_packet *e);
 
 /* Remembers the current packet, so that a second capture of it is detected. */

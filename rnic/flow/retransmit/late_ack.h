@@ -2,7 +2,8 @@
 /*
  * Late ACKs: an ACK was captured before a timeout, and the requester went back although this ACK
  * covers the first packet of the go-back. Either the ACK was lost behind the capture point, or it
- * reached the requester after the timer had expired: the ACK timeout is shorter than the path.
+ * reached the requester after the timer had expired, because the ACK timeout is shorter than the
+ * round-trip time.
  *
  * The ACK was late if the requester sent nothing during its whole wait, but sent a new request
  * directly after the go-back, before the next response was captured. Something that the requester

@@ -37,9 +37,9 @@
 #include "flow/base/state.h"
 
 /* Watches the go-back that began with the current packet because of a timeout. `e` is the window
- * entry of its first PSN `psn`, as before the go-back. `waited` and `stalled` are the times, ns, by
- * which this go-back increased waited_ns and stalled_ns of roce_retx_summary. `relost`: the go-back
- * is counted in roce_timeout_losses.relost. */
+ * entry of the first PSN `psn` of the go-back, with its values before the go-back. `waited` and
+ * `stalled` are the times, ns, by which this go-back increased waited_ns and stalled_ns of
+ * roce_retx_summary. `relost`: the go-back is counted in roce_timeout_losses.relost. */
 void roce_spurious_watch(struct roce_ctx *ctx, const struct roce_sent_packet *e, uint32_t psn,
                          uint64_t stalled, uint64_t waited, bool relost);
 

@@ -47,8 +47,8 @@ static struct shadow_memory *clone_memories(const struct session *d)
 
     for (size_t i = 0; memory && i < d->host_cnt; i++)
         if (!d->host[i].failed)
-            /* Ignore the result: after a failure, memory[i] has no regions, and all connections of
-             * the host are skipped. */
+            /* Ignore the result: after a failure, the regions of memory[i] are missing or
+             * incomplete. */
             clone_memory(&memory[i], &d->host[i].memory);
     return memory;
 }
@@ -210,9 +210,10 @@ static bool remote_range(const struct work_requests *w, const struct work_reques
     return *len != 0;
 }
 
-/* Returns whether a request after READ `idx` may change the data of the READ. If the READ is
- * retransmitted, the responder reads the memory again (9.7.5.1.4). In the closed loop, different
- * R_Keys do not name the same memory. */
+/* Returns whether a work request after READ `idx` may change the bytes that the READ returns. If
+ * the requester retransmits the READ, the responder reads the memory again (9.7.5.1.4) and then
+ * returns the changed bytes. In the closed loop, different R_Keys never refer to the same
+ * memory. */
 static bool may_change(const struct work_requests *w, size_t idx)
 {
     uint64_t va, len, other_va, other_len;
@@ -229,9 +230,9 @@ static bool may_change(const struct work_requests *w, size_t idx)
 }
 
 /* Compares the requester's completions with those of the reference, which is the play without
- * impairments. If the requester gave up as the specification requires, compares only the
- * completions up to that of the failed request. If a completion differs, sets the verdict and
- * returns false. */
+ * impairments. If a completion differs, sets the verdict and returns false. If conn->gave_up is
+ * set, the link lost all transmissions of a request: then compares only the completions before that
+ * of this request. */
 static bool check_sent(struct rc_loop_result *conn, const struct rc_loop_result *clean)
 {
     for (size_t i = 0; i < conn->sent.cnt && i < clean->sent.cnt; i++) {

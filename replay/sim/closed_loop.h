@@ -7,31 +7,34 @@
  * report/report_loop.c calls these functions:
  *
  *   1. closed_loop_play() without impairments produces the reference.
- *   2. closed_loop_play() with impairments and a seed. It plays one RC direction after the other on
- *      the memory that the previous one left (rc_loop.h), then each CM exchange (cm_loop.h), then
- *      all datagram streams together (dgram_loop.h). Work requests are posted at the recorded
- *      times.
+ *   2. closed_loop_play() with impairments and a seed. It plays the RC directions one after another
+ *      (rc_loop.h), then each CM exchange (cm_loop.h), then all datagram streams together
+ *      (dgram_loop.h). An RC direction begins with the memory contents that the previous direction
+ *      left. Work requests are posted at the recorded times.
  *   3. closed_loop_compare() compares both plays, closed_loop_verdict() returns the verdict.
  *   4. closed_loop_free() frees each play.
  *
  * A play with impairments cannot be compared with the recorded packets. So two other checks are
  * made:
  *
- *   - Each endpoint obeys the rules of rnic/flow, which judges the frames that the endpoint sent
- *     and received. It must report no ERROR about the endpoint. After a forged packet (a changed
- *     field with a corrected ICRC), ERRORs are only counted. rnic/flow cannot decide which of two
- *     different packets with one PSN the endpoint executed.
- *   - Work requests complete in order, with the status and data of the reference. The same receives
- *     complete as in the reference, and memory ends with equal bytes.
+ *   1. Each endpoint obeys the protocol rules. The analysis engine rnic/flow judges the frames that
+ *      the endpoint sent and received, and must report no ERROR about the endpoint. After the
+ *      endpoint received a forged packet (a changed field with a corrected ICRC), ERRORs are only
+ *      counted, because rnic/flow cannot decide which of two different packets with one PSN the
+ *      endpoint executed.
+ *   2. Work requests complete in order, with the status and data of the reference. The same
+ *      receives complete as in the reference, and memory ends with equal bytes.
  *
- * The second check is skipped in two cases: after a forged packet, and after a requester gave up
- * because the link lost all transmissions of a request. A retransmitted READ may return other data
- * than the reference if a later request changes that data.
+ * The second check is skipped after a forged packet, for all later directions too. If the link lost
+ * all transmissions of a request, the requester gives up. Then only the completions before that of
+ * this request are compared, and later directions skip the second check. If a later request changes
+ * the data of a READ, the data of the READ may differ from the reference, because the READ may have
+ * been retransmitted.
  *
- * With --side, one endpoint is a recorded peer (recorded_peer.h). It sends the captured frames at
- * their times and does not react to any packet. Only our endpoint is judged. The second check is
- * made only if no frame was lost, changed or delayed, because the recorded peer retransmits
- * nothing.
+ * With the option --side, a recorded peer (recorded_peer.h) replaces one endpoint. The recorded
+ * peer sends the captured frames at their times and does not react to any packet. Only our endpoint
+ * is judged. The second check is made only if no frame was lost, changed or delayed, because the
+ * recorded peer retransmits nothing.
  *
  * The caller owns all structs. Functions that return an int return -1 if out of memory.
  */
@@ -63,7 +66,8 @@ struct rc_loop_result {
     uint64_t lost, damaged, forged; /* number of sent frames that the link lost, damaged or
                                      * forged (changed so that the receiver accepts them) */
     uint64_t repeated;              /* number of requests retransmitted */
-    uint32_t errors;                /* number of ERROR findings about both endpoints */
+    uint32_t errors;                /* number of ERROR findings about our endpoints, without those
+                                     * counted in `doubtful` */
     uint32_t doubtful; /* number of ERROR findings about an endpoint after it had received a
                         * forged packet */
     bool moved; /* true: a frame was lost, changed or delayed, or a copy of a request found no
@@ -84,8 +88,8 @@ struct closed_loop {
     uint64_t applied[IMPAIR_RULES_MAX];
 };
 
-/* Options of a play. `sides`: endpoints that our RNIC replaces, bits of enum replay_role. The other
- * members name the traffic to play in addition to RC. */
+/* Options of a play. `sides`: endpoints that our RNIC replaces, bits of enum replay_role.
+ * `exchanges` and `streams`: traffic to play in addition to RC. */
 struct closed_loop_sides {
     unsigned sides;
     const struct cm_exchanges *exchanges; /* CM exchanges of the capture, or NULL */

@@ -11,22 +11,22 @@
 
 #define TIME_BASE UINT64_C(1000000000) /* virtual time of the first message, ns */
 
-/* Time from the setup of a connection to the disconnect by a program, ns. It is so long that all
- * retransmissions of the setup end before the disconnect. */
+/* Virtual time between the setup of a connection and the disconnect by a program, ns. All
+ * retransmissions of the setup end within this time. */
 #define USE_NS UINT64_C(1000000000000000)
 
 /* Opcode UD SEND Only: MADs are UD datagrams (R168, R221). */
 #define UD_SEND_ONLY 0x64
 
-/* Connection number of an exchange for the impairment rules. It matches no rule with conn=N,
- * because these rules are for RC connections only. */
+/* Flag in the connection number of a CM exchange. With this flag, impairment rules with conn=N do
+ * not apply to the exchange: these rules are for RC connections only. */
 #define NO_CONN 0x80000000u
 
-/* Maximum number of events of one exchange: 16 tries of each message, each duplicated several
- * times. */
+/* Maximum number of events of one exchange. It suffices for 16 tries of each message, each
+ * duplicated several times. */
 #define EVENTS_MAX 20000u
 
-/* Timeout code and retry count for SIDR. SIDR messages contain neither value. */
+/* Timeout code and retry count of our CM for SIDR: SIDR messages contain neither value. */
 #define SIDR_TIMEOUT 18
 #define SIDR_RETRIES 15
 
@@ -329,7 +329,8 @@ static bool service_missing(const struct cm_loop *l)
             l->msg[CM_PASSIVE][ROCE_CM_SIDR_REP].sidr_rep.status == 1);
 }
 
-/* Sends the first message of the exchange. */
+/* Sends the first message of the exchange. Before that, the passive end listens for the service,
+ * unless service_missing() returns true. */
 static void start_exchange(struct cm_loop *l)
 {
     struct cm_loop_end *e = &l->end[CM_ACTIVE];

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Closed loop of a CM exchange: our communication managers replace both endpoints. Two programs use
- * them and repeat the actions of the recorded programs: connect with the recorded REQ, accept with
- * the REP or reject, confirm with the RTU, disconnect with the DREQ. SIDR is played in the same
- * way. The link between the two CMs applies those impairment rules that have dir=cm or no dir=.
+ * Closed loop of a CM exchange: our communication managers (CMs) replace both endpoints. A
+ * simulated program at each endpoint repeats the actions of the recorded program: connect with the
+ * recorded REQ, accept with the REP or reject, confirm with the RTU, disconnect with the DREQ. SIDR
+ * is played in the same way. The link between the two CMs applies the impairment rules with dir=cm
+ * and those without dir=.
  *
  *   1. cm_loop_play() plays one exchange.
  *   2. cm_loop_compare() compares a play with impairments to a play without impairments.
  *
  * Each message must be well formed, both endpoints must stop sending, and the programs must receive
  * the same events as without impairments. The events are not compared after a forged message. Nor
- * are they compared if the link lost at least as many frames as a CM has tries (max CM retries of
- * the REQ).
+ * are they compared if the link lost or damaged at least N frames, where N is the number of times
+ * that a CM sends one message (max CM retries of the REQ, plus 1).
  */
 #ifndef REPLAY_SIM_CM_LOOP_H
 #define REPLAY_SIM_CM_LOOP_H

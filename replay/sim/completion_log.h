@@ -14,7 +14,8 @@ struct sim_completion {
                     * the receive */
     enum rnic_wc_status status;
     uint32_t len;  /* number of bytes received */
-    uint64_t hash; /* hash of the data fetched or received, 0 if there is none */
+    uint64_t hash; /* hash of the fetched or received data, immediate data and invalidated R_Key;
+                    * 0 if there is none */
 };
 
 /* Completions in order. A zero-initialised log is empty. The owner frees `entry`. */

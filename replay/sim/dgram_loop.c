@@ -17,7 +17,7 @@
 /* Sender of one stream. It is open from its first message to its last one. */
 struct dgram_sender_slot {
     struct dgram_sender *transmit; /* NULL while the sender is closed */
-    char *violation;               /* first rule that the sender violated; NULL: none */
+    char *violation;               /* text of the first rule violation by the sender; NULL: none */
     rnic_time due;  /* time of the sender's next message, ns. RNIC_NEVER if no message remains, or
                      * if recorded packets replace the sender */
     rnic_time free; /* time at which the sender can send its next frame, ns */
@@ -31,11 +31,11 @@ struct dgram_loop {
     struct dgram_receivers *receive;  /* our receivers; NULL if our RNIC does not play the
                                        * receivers */
     struct dgram_sender_slot *sender; /* one element for each stream */
-    struct dgram_sender_sink sink;    /* receiver of the frames of all senders */
+    struct dgram_sender_sink sink;    /* callback that gets the frames of all senders */
     struct flow_oracle oracle;        /* judges the frames of all senders */
     rnic_time judged;                 /* time of the last frame that the oracle judged, ns */
     uint32_t device[DEVICES_MAX]; /* indexes of the senders that have a device, plus 1; 0: none */
-    uint32_t opened;              /* number of devices that were opened */
+    uint32_t opened;              /* number of devices opened so far */
     uint32_t next; /* index into trace.pkt of the next recorded packet to send; used only if
                     * recorded packets replace the senders */
     rnic_time now;
@@ -200,8 +200,8 @@ static int close_sender(struct dgram_loop *l, uint32_t idx)
     return rc;
 }
 
-/* If DEVICES_MAX devices are open, closes the one that was opened first, so that this sender can
- * open a device. */
+/* Makes room for the device of sender `idx`: if DEVICES_MAX devices are open, closes the one that
+ * was opened first. */
 static void make_room(struct dgram_loop *l, uint32_t idx)
 {
     uint32_t *device = &l->device[l->opened++ % DEVICES_MAX];

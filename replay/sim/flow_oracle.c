@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Limit of the request packets that rnic/flow remembers: the length of our longest send queue. */
+/* Maximum number of request packets that rnic/flow remembers: the length of our longest send
+ * queue. */
 #define WINDOW_MAX 32768u
 
 static void on_finding(void *user, const struct roce_finding *finding)
@@ -12,15 +13,15 @@ static void on_finding(void *user, const struct roce_finding *finding)
     struct flow_oracle *oracle = user;
     char text[FLOW_ORACLE_TEXT_MAX - 64];
 
-    /* rnic/flow reports a second NAK only as WARN, because a capture may contain one packet twice.
-     * In a simulation, rnic/flow sees each packet exactly as often as it was sent, so a second NAK
-     * is an error. */
+    /* In a capture, rnic/flow may report a second NAK only as WARN, because the capture may contain
+     * one packet twice. The oracle passes each frame of our endpoint to rnic/flow once, so a second
+     * NAK is an error. */
     bool proof = finding->severity == ROCE_SEV_ERROR || finding->rule == ROCE_RULE_NAK_TWICE ||
                  (finding->severity == ROCE_SEV_WARN && oracle->counts_warn &&
                   oracle->counts_warn(oracle->user, finding->rule));
 
     /* Count only findings about our endpoint. A finding about the current frame concerns the sender
-     * of that frame. A finding at the end concerns the side that the finding names. */
+     * of this frame. Any other finding names its endpoint in finding->side. */
     if (!proof || (finding->frame == oracle->frame ? !oracle->own : finding->side != oracle->side))
         return;
     if (oracle->ignores && oracle->ignores(oracle->user, finding->rule))

@@ -9,18 +9,18 @@
 #include "sim/responder_app.h"
 #include "sim/sim_link.h"
 
-/* Code of the local ACK timeout of the simulated requester. TIMEOUT_MIN is 4.2 ms, which exceeds
- * the delay of a reordered frame; shorter recorded codes are raised to TIMEOUT_MIN. TIMEOUT_CODE is
- * 67 ms, the usual value of programs, used if the capture shows no timeout. */
+/* Codes of the local ACK timeout of the simulated requester. TIMEOUT_MIN (4.2 ms) replaces shorter
+ * recorded codes, because it exceeds the delay of a reordered frame. TIMEOUT_CODE (67 ms) is used
+ * if the capture shows no timeout: most programs set this value. */
 #define TIMEOUT_MIN  10u
 #define TIMEOUT_CODE 14u
 
-/* Number of lost frames remembered. It is larger than the number of frames that a requester sends
- * in all its tries, even with many packets in flight. */
+/* Number of the latest lost frames whose PSNs are stored. When a requester gives up, these include
+ * the frames lost in all its tries, even with many packets in flight. */
 #define LOST_MAX 1024u
 
-/* Limit of the events of a connection: EVENTS_A_PSN for each PSN, at least EVENTS_MIN. A connection
- * with more events is treated as endless. */
+/* Number of events after which the play of a connection stops: EVENTS_MIN, plus EVENTS_A_PSN for
+ * each PSN. A connection that needs more events makes no progress. */
 #define EVENTS_A_PSN 1000u
 #define EVENTS_MIN   (UINT64_C(1) << 20)
 
@@ -37,9 +37,9 @@ struct rc_loop {
     struct sim_link link;
     struct sim_host requester, responder;
     rnic_time now;
-    int64_t near; /* relative PSN of the latest packet: its PSN minus the start PSN, counted
-                   * without wrap. A PSN of 24 bits stands for many relative PSNs; rel_of()
-                   * chooses the one nearest to `near` */
+    int64_t near; /* relative PSN (PSN minus start PSN, not wrapped) of the packet handled last.
+                   * A 24-bit PSN stands for many relative PSNs; rel_of() chooses the one nearest
+                   * to `near` */
     struct posted_wr *posted;
     size_t posted_cnt;
     bool full; /* true: posting to the send queue failed because the queue was full, and no work
@@ -140,9 +140,10 @@ static int post_due(struct rc_loop *l)
 /* ---- completions of both hosts -----------------------------------------------------------------
  */
 
-/* Returns whether the requester had to give up at PSN `rel`, for one of two reasons. The link lost
- * all transmissions of the request. Or the responder's QP is in the error state, and the link lost
- * its NAK. A NAK that overtakes an earlier response counts as lost (R139, R140). */
+/* Returns whether the requester had to give up at PSN `rel`. There are two reasons. The link lost
+ * all transmissions of the request. Or the responder's QP is in the error state, and the NAK that
+ * the responder sent did not reach the requester. A NAK that overtakes an earlier response counts
+ * as lost (R139, R140). */
 static bool retries_were_used_up(const struct rc_loop *l, int64_t rel)
 {
     size_t from = l->lost_cnt > LOST_MAX ? l->lost_cnt - LOST_MAX : 0, cnt = 0;
@@ -218,8 +219,8 @@ static int send_frame(struct rc_loop *l, struct sim_host *host, const uint8_t *d
                       (out->copies > 1 && l->setup->rnr_naks > 0);
     flow_oracle_feed(&host->oracle, true, data, len, l->now);
     if (asks) {
-        /* Record the requester's frame as it was before impairments. The pcapng comment of the
-         * packet names the impairments. */
+        /* Record the requester's frame as it was before the link impaired it. The packet comment in
+         * the pcapng file names the impairments. */
         sim_pcap_write(l->pcap, l->now, data, len, out->note);
         out->note[0] = '\0';
     }
@@ -257,7 +258,8 @@ static int send_pending(struct rc_loop *l, struct sim_host *host)
     return 0;
 }
 
-/* Sends the frames of the recorded endpoint that are due. Returns 0, or -1 if out of memory. */
+/* Sends those frames of the recorded endpoint whose time has come. Returns 0, or -1 if out of
+ * memory. */
 static int send_recorded_due(struct rc_loop *l)
 {
     struct sim_host *host = l->sides == REPLAY_RESPONDER ? &l->requester : &l->responder;
@@ -407,7 +409,7 @@ int rc_loop_play(struct rc_loop_result *conn, const struct closed_loop_sides *en
     int rc = 0;
 
     if (conn->works.cnt && conn->works.wr[conn->works.cnt - 1].open)
-        conn->works.cnt--; /* do not play the last message, whose end the capture lacks */
+        conn->works.cnt--; /* do not play the last message, because the capture lacks its end */
     if (conn->works.cnt == 0) {
         *why = "the capture contains no complete message";
         return 0;

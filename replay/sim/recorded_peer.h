@@ -16,7 +16,7 @@
 struct recorded_peer_frame {
     uint32_t step; /* index into setup.event of the packet whose frame is sent */
     uint32_t when; /* index into setup.event of the packet at whose time the frame is sent. It
-                    * differs from `step` if the responder executed the request before the request
+                    * differs from `step` if the responder executed a request before the request
                     * was captured */
     size_t order;
 };

@@ -57,7 +57,7 @@ static struct responder_app_srq *find_srq(const struct responder_app *app, uint3
     return i == KEYMAP_NONE ? NULL : &app->srq[i];
 }
 
-/* Creates the SRQs whose numbers the recorded XRC requests contain. Returns 0, or -1 if out of
+/* Creates an SRQ for each SRQ number in the recorded XRC requests. Returns 0, or -1 if out of
  * memory. */
 static int open_srqs(struct responder_app *app)
 {
@@ -180,17 +180,17 @@ int responder_app_before_request(struct responder_app *app, struct app_request *
     if (!region)
         return 0;
     if (event && event->rkey_invalid) {
-        /* If a SEND has invalidated the R_Key, or the region does not permit the access, our RNIC
-         * refuses the request by itself. Otherwise the simulated program must deregister the region
-         * first. */
+        /* The recorded responder refused this request because of its R_Key. If a SEND has
+         * invalidated the R_Key, or the region does not permit the access, our RNIC also refuses
+         * the request. Otherwise the simulated program must deregister the region first. */
         if (app->invalidated[region - app->memory->region] ||
             !infer_setup_permits(app->setup, e, region))
             return 0;
         shadow_deregister(region);
         request->withdrawn = region;
     } else if (app->invalidated[region - app->memory->region]) {
-        /* The capture shows a request that uses the R_Key after its invalidation. So the recorded
-         * program must have registered the region again. */
+        /* A SEND invalidated the R_Key, but the recorded responder executed this request, which
+         * uses the R_Key. So the recorded program must have registered the region again. */
         shadow_deregister(region);
         app->invalidated[region - app->memory->region] = 0;
     }

@@ -40,7 +40,7 @@ struct responder_app {
     uint32_t recv_key;
     uint32_t recv_cnt;
     struct rnic_xrcd *xrcd; /* XRC domain, only for XRC */
-    struct keymap srqns;    /* SRQ numbers; the SRQ with key i of the map is srq[i] */
+    struct keymap srqns;    /* map from SRQ number to index in `srq` */
     struct responder_app_srq *srq;
     size_t srq_cap;
 };
@@ -61,8 +61,8 @@ int responder_app_init(struct responder_app *app, const struct work_requests *wr
                        struct shadow_memory *memory, struct sim_host *host);
 void responder_app_free(struct responder_app *app);
 
-/* Creates QP, regions and SRQs. `common` has the attributes of both QPs. Returns NULL, or the
- * reason of the failure. */
+/* Creates QP, regions and SRQs. `common` has the QP attributes that requester and responder share.
+ * Returns NULL, or the reason of the failure. */
 const char *responder_app_open(struct responder_app *app, const struct rnic_qp_attr *common);
 
 /* Call before and after passing a request to the RNIC. Both return 0, or -1 if out of memory. */

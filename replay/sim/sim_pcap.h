@@ -20,7 +20,8 @@
 struct sim_pcap {
     const char *path;
     struct pcapng_writer out;
-    uint64_t base; /* added to all times, so that the connections follow each other; ns */
+    uint64_t base; /* time added to all frame times, so that the connections follow each other in
+                    * the file; ns */
     uint64_t last;
     bool failed;
 };
@@ -35,7 +36,8 @@ int sim_pcap_close(struct sim_pcap *pcap, struct error *error);
 void sim_pcap_write(struct sim_pcap *pcap, uint64_t now, const uint8_t *data, size_t len,
                     const char *note);
 
-/* Starts the next connection, whose times begin at 0. */
+/* Starts the next connection in the file. Times passed to sim_pcap_write() then begin at 0
+ * again. */
 void sim_pcap_next_conn(struct sim_pcap *pcap);
 
 #endif

@@ -84,8 +84,8 @@ static uint32_t event_in(const struct inferred_setup *to, const struct inferred_
     return event;
 }
 
-/* Returns the mark of an event. Our responder and our requester may have different marks for it.
- * Then returns the more important one. */
+/* Returns the mark of an event. If the replay of the responder and that of the requester marked the
+ * event differently, returns the more important mark. */
 static enum event_mark mark_of(const struct ladder *l, uint32_t event)
 {
     static const uint8_t weight[] = {
@@ -162,7 +162,7 @@ unsigned ladder_select(struct ladder *ladder, struct ladder_part part[2], const 
         return 1;
     }
     if (a != EVENT_NONE && b != EVENT_NONE && b + LADDER_AROUND >= a && b < a + LADDER_AROUND)
-        b = EVENT_NONE; /* do not show `b` again: it is in the part around `a` */
+        b = EVENT_NONE; /* the part around `a` already contains `b` */
     for (unsigned i = 0; i < 2; i++) {
         uint32_t at = i ? b : a;
 

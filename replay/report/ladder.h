@@ -23,18 +23,19 @@ struct ladder_view {
 
 struct ladder {
     const struct inferred_setup *setup;
-    uint32_t run;               /* index of the direction that is shown */
+    uint32_t run;               /* index of the direction that the ladder shows */
     struct ladder_view view[2]; /* results of our RNIC as responder ([0]) and as requester ([1]) */
 };
 
-/* Events of a direction that are shown: from `from` to `to` - 1. */
+/* Events of a direction that the ladder shows: from `from` to `to` - 1. */
 struct ladder_part {
     uint32_t from, to;
 };
 
-/* Selects which events of direction `dir` to show. If `whole` is true, all events. Otherwise the
- * events around the first difference of our responder, and those around the first difference of our
- * requester. Fills `ladder` and `part`. Returns the number of parts, at most 2. */
+/* Selects the events of direction `dir` that the ladder shows. If `whole` is true, selects all
+ * events. Otherwise selects the events around the first difference of our responder, and those
+ * around the first difference of our requester. Fills `ladder` and `part`. Returns the number of
+ * parts, at most 2. */
 unsigned ladder_select(struct ladder *ladder, struct ladder_part part[2],
                        const struct replay *replay, uint32_t dir, bool whole);
 

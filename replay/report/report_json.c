@@ -27,7 +27,7 @@ static json_t *inconclusive_json(const struct inferred_setup *s, const struct re
 }
 
 /* Returns, as JSON, the results of direction `idx` for our RNIC as the responder. If `whole` is
- * false, only the members that job_count() reads. */
+ * false, only the members that job_count() (suite/worker_pool.h) reads. */
 static json_t *responder_json(const struct response_comparison *all, uint32_t idx, bool whole)
 {
     const struct rc_direction *dir = &all->session->dir[idx];

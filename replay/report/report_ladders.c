@@ -17,7 +17,7 @@ struct packet_list {
     const uint8_t *left; /* address of the left end */
     const struct diff *diff;
     size_t diff_cnt;
-    uint32_t dir; /* number of the direction in diff.dir of these packets' differences */
+    uint32_t dir; /* value of diff.dir in the differences of these packets */
 };
 
 static const struct diff *diff_of(const struct packet_list *list, uint32_t pkt, size_t from)

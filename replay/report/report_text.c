@@ -376,8 +376,8 @@ static void print_counts(FILE *out, const uint32_t cnt[3], const char *what)
             cnt[VERDICT_PASS] == 1 ? "" : "s", cnt[VERDICT_FAIL], cnt[VERDICT_SKIPPED]);
 }
 
-/* Returns how many sides (responder, requester) of a direction were skipped although the other side
- * was compared: 0 or 1. */
+/* Returns 1 if one role of a direction (responder or requester) was skipped although the other role
+ * was compared, otherwise 0. */
 static uint32_t skipped_sides(const struct replay *r, uint32_t idx)
 {
     if (report_run_verdict(r, idx) == VERDICT_SKIPPED)
@@ -391,8 +391,8 @@ static bool is_auto(const struct replay *r)
     return r->quirks && strcmp(r->quirks, PEER_QUIRKS_AUTO) == 0;
 }
 
-/* Returns whether the report must name the recognised peer: at least one difference was counted as
- * its known deviation. */
+/* Returns whether at least one difference counts as a known deviation of the recognised peer. The
+ * report then names the peer. */
 static bool excuses(const struct replay *r)
 {
     bool known = false;

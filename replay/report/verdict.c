@@ -67,8 +67,8 @@ const char *report_skip_reason(const struct replay *r)
     for (size_t i = 0; i < r->dgrams.cnt; i++)
         if (r->dgrams.stream[i].skip)
             return r->dgrams.stream[i].skip;
-    /* Prefer the skip reason of packets to another QP to the reason of packets to QP 1 (connection
-     * management). */
+    /* Packets to QP 1 (connection management) are less important: first search the skip reason of
+     * packets to another QP. */
     for (size_t i = 0; i < r->connections.skip_cnt; i++)
         if (trace->flow[r->connections.skip[i].flow].dest_qp != ROCE_QP_GSI)
             return r->connections.skip[i].reason;

@@ -115,7 +115,8 @@ static void complain_of_option(const struct cli_opts *options, int c, char *cons
 {
     char text[PATH_MAX];
 
-    longs->row[options->cnt] = (struct option){0}; /* suggest no former name */
+    longs->row[options->cnt] = (struct option){0}; /* end the list here, so that the error message
+                                                    * suggests no former name */
     if (option_error(text, sizeof(text), c, argv, longs->row))
         cli_error("%s: %s (see rocedrill %s --help)", options->command, text, options->command);
     else

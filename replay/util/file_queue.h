@@ -27,7 +27,7 @@ bool file_queue_init(struct file_queue *queue, shard_path path, const void *list
                      unsigned workers);
 void file_queue_free(struct file_queue *queue);
 
-/* Sets *at to the number of the next file to work on. Returns false if there is none. */
+/* Sets *at to the list index of the next file to work on. Returns false if there is none. */
 bool file_queue_take(struct file_queue *queue, size_t *at);
 
 /* Returns whether one worker would need more time for the file than the other workers need for the

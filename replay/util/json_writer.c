@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-/* Text of a value. Its parts have a few bytes each, so they are written together. jansson's own
- * functions call snprintf() for each number. */
+/* Buffer for the JSON text of a value. A value consists of many parts of a few bytes each, which
+ * are written to the file together. jansson's own functions are slower: they call snprintf() for
+ * each number. */
 struct dump {
     FILE *out;
     bool failed;
@@ -45,7 +46,7 @@ static void add_scalar(struct dump *dump, const json_t *value)
 
 static void add_string(struct dump *dump, const char *text, size_t len)
 {
-    bool plain = true; /* needs no escape sequence and is not checked for UTF-8 */
+    bool plain = true; /* true: printable ASCII that needs no escape sequence */
 
     for (size_t i = 0; i < len && plain; i++)
         plain = text[i] >= ' ' && text[i] <= '~' && text[i] != '"' && text[i] != '\\';

@@ -30,8 +30,8 @@ static uint32_t slot_of(const struct keymap *map, const void *key)
     }
 }
 
-/* Enlarges the hash table. The first call also draws the random secret of the hash, because many
- * maps get no key. */
+/* Enlarges the hash table. The first call also draws the random secret of the hash: a map without
+ * keys needs no secret. */
 static bool grow(struct keymap *map)
 {
     uint32_t cnt = map->slot_cnt ? map->slot_cnt * 2 : 64;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Line wrap: breaks the long lines of a report for a terminal, so that the rest of a line is
- * indented, too. Ladders, filters and commands stay whole: they are aligned, or users copy them.
- * Used by colour.c.
+ * indented, too. Ladder diagrams, Wireshark filters and shell commands are not wrapped: they are
+ * aligned, or users copy them. Used by colour.c.
  */
 #ifndef REPLAY_UTIL_LINE_WRAP_H
 #define REPLAY_UTIL_LINE_WRAP_H

@@ -87,7 +87,8 @@ static int forbid_processes(scmp_filter_ctx filter)
                                       SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
 }
 
-/* Forbids signals to and limits of other processes. abort() sends a signal to its own process. */
+/* Forbids signals to other processes and access to their resource limits. Permits signals to the
+ * own process, which abort() sends. */
 static int forbid_others(scmp_filter_ctx filter)
 {
     const scmp_datum_t self = (scmp_datum_t)getpid();

@@ -34,7 +34,7 @@ int shard_option(struct shard *shard, const char *command, const char *text);
 typedef const char *(*shard_path)(const void *list, size_t i);
 
 struct sized_file {
-    uint64_t size; /* size of the file plus a fixed cost of any file, bytes */
+    uint64_t size; /* size of the file plus FILE_COST (shard.c), bytes */
     size_t at;     /* index of the file in the list */
 };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Sigint: handles Ctrl-C while a capture is read. The first Ctrl-C ends the reading, but not the
- * command. The command then reports the part that it has read. A terminal sends SIGINT to all
- * programs of a pipeline, and tcpdump then writes its last packets. So after Ctrl-C, a pipe is read
- * until its end, but at most for one more second. The second Ctrl-C ends the program. Used by
- * check, and by the readers of pipes.
+ * command. The command then reports on the part of the capture that it has read. A terminal sends
+ * SIGINT to all programs of a pipeline, and tcpdump then writes its last packets. So after Ctrl-C,
+ * a pipe is read until its end, but at most for one more second. The second Ctrl-C ends the
+ * program. Used by check, and by the readers of pipes.
  *
  *   1. sigint_begin(),
  *   2. sigint_received() and sigint_wait_readable() while reading,

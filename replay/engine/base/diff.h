@@ -22,8 +22,8 @@
 
 struct peer_quirk;
 
-/* Maximum number of frames with differences listed for one direction. Further frames are only
- * counted, because their differences usually result from the first ones. */
+/* Maximum number of frames of one direction whose differences are listed. Further frames with
+ * differences are only counted, because their differences usually result from the first ones. */
 #define DIFFS_MAX 16
 
 /* Result for one packet of the capture. */
@@ -31,7 +31,7 @@ enum event_mark {
     MARK_NONE, /* packet was not compared */
     MARK_OK,
     MARK_DIFF,
-    MARK_KNOWN, /* packet differs by a known quirk of the peer */
+    MARK_KNOWN, /* a known quirk of the peer explains the difference of the packet */
     MARK_NOTE,  /* the packet was damaged or was duplicated on the wire, or its difference is
                  * inconclusive */
 };

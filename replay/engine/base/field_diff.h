@@ -16,9 +16,9 @@
 /* Form in which the two values of a difference are stored. */
 enum field_form { FIELD_TEXT, FIELD_NUMBER, FIELD_HEX, FIELD_OPCODE, FIELD_SYNDROME, FIELD_BYTE };
 
-/* One difference: the recorded value, and the value of our RNIC. A number becomes text only in a
- * report. Most differences are never printed, because a recorded response is compared with several
- * responses of our RNIC to find the most similar one. */
+/* One difference: the recorded value, and the value of our RNIC. Numbers are converted to text only
+ * for a report, because most differences are never printed: a recorded response is compared with
+ * several responses of our RNIC to find the most similar one. */
 struct field_diff {
     const char *field; /* name of the field, such as "aeth.msn" */
     enum field_form form;

@@ -38,8 +38,8 @@ uint32_t work_request_buffer_len(const struct work_request *wr)
     }
 }
 
-/* Allocates and registers the buffer of a work request, and copies the bytes that the recorded
- * packets contain. The other bytes are 0. */
+/* Allocates and registers the buffer of a work request. Fills the buffer with the bytes of the
+ * recorded packets, and with 0 where the capture lacks bytes. */
 static int make_data(struct posted_wr *out, const struct work_requests *w,
                      const struct work_request *wr, struct rnic_pd *pd)
 {

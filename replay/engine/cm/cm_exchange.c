@@ -132,8 +132,9 @@ static struct cm_exchange *find_exchange(struct cm_exchanges *xs, const struct t
 
 /* Splits exchange *x if the passive end sent two REJs. After the first REJ, the passive end forgot
  * the exchange. A later copy of the REQ then caused the second REJ, which has communication id
- * `from`. The two ids differ, or the second REJ has none because no program listens any more. The
- * later REQ and the second REJ become a new exchange *x. Returns 0, or -1 if out of memory. */
+ * `from`. The communication ids of the two REJs differ, or the second REJ has none because no
+ * program listens any more. The later REQ and the second REJ become a new exchange, to which *x is
+ * set. Returns 0, or -1 if out of memory. */
 static int split_after_rej(struct cm_exchanges *xs, struct cm_exchange **x, uint32_t from)
 {
     struct cm_exchange *old = *x;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * CM exchange: the messages of the communication manager (CM) that set up and end one connection,
- * from a REQ (or a SIDR REQ) to its disconnect. The struct also stores the result of replaying both
- * ends (cm_replay.h).
+ * from a REQ (or a SIDR REQ) to its disconnect. struct cm_exchange also stores the result of
+ * replaying both ends (cm_replay.h).
  */
 #ifndef REPLAY_ENGINE_CM_CM_EXCHANGE_H
 #define REPLAY_ENGINE_CM_CM_EXCHANGE_H
@@ -18,8 +18,8 @@ struct cm_exchange_end {
     enum verdict verdict;
     const char *skip;    /* reason why the end was not replayed, if SKIPPED */
     uint32_t compared;   /* number of messages compared */
-    uint32_t lost;       /* number of captured messages to this end that it cannot have received, as
-                          * its later messages show */
+    uint32_t lost;       /* number of captured messages to this end that the end cannot have
+                          * received, as its later messages show */
     uint32_t only_ours;  /* number of messages that only our CM sent */
     uint32_t optional;   /* number of captured MRA, LAP and APR messages, which a program may send
                           * at any time */
@@ -38,8 +38,8 @@ struct cm_exchange {
     uint32_t *pkt; /* messages of the exchange: indices into trace.pkt, in capture order */
     size_t cnt;
     size_t cap;
-    struct cm_exchange_end
-        end[2]; /* indexed by enum cm_role; SKIPPED without a reason if the end was not replayed */
+    struct cm_exchange_end end[2]; /* results, indexed by enum cm_role; SKIPPED without a reason if
+                                    * the user excluded the end from the replay */
 };
 
 struct cm_exchanges {

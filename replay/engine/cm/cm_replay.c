@@ -7,8 +7,8 @@
 
 #define TIME_BASE UINT64_C(1000000000) /* virtual time of the first packet, ns */
 
-/* Maximum number of our CM's timers that the replay fires until our CM retransmits a message that
- * the recorded CM retransmitted. */
+/* If the recorded CM retransmitted a message, the replay fires timers of our CM until our CM
+ * retransmits it too, but at most this number of timers. */
 #define TIMERS_MAX 3u
 
 /* Maximum number of messages that our CM has sent and that no recorded message has matched yet. */
@@ -28,6 +28,8 @@ struct sent_mad {
     bool used;
 };
 
+/* State of the replay of one end of an exchange. Our CM replaces the CM of this end, which is
+ * called our end below. The peer is the other end. */
 struct cm_replay_dev {
     const struct cm_replay_watch *watch; /* callbacks, or NULL */
     struct cm_exchanges *xs;
@@ -54,8 +56,8 @@ struct cm_replay_dev {
                                  * which the late message arrives */
     bool seen[ROCE_CM_CNT];     /* for each kind of message: our end has sent one */
     bool got[ROCE_CM_CNT];      /* for each kind of message: our end has received one */
-    uint32_t last[ROCE_CM_CNT]; /* for each kind: index of the latest message of our end in the
-                                 * exchange */
+    uint32_t last[ROCE_CM_CNT]; /* for each kind of message: index in the exchange of the latest
+                                 * such message of our end */
 };
 
 /* ---- Recorded messages ----------------------------------------------------------------------- */
@@ -86,9 +88,9 @@ static bool answers_request(enum roce_cm answer, enum roce_cm kind)
     }
 }
 
-/* Marks messages of the peer as lost that our end cannot have received when it sent message `j`. If
- * message `j` is a REJ, these are earlier REJs, RTUs and DREQs of the peer; if it is a DREQ,
- * earlier REJs. */
+/* Marks earlier messages of the peer as lost if our end cannot have received them when it sent
+ * message `j`. Before our end sends a REJ, it has received no REJ, RTU or DREQ. Before it sends a
+ * DREQ, it has received no REJ. */
 static void find_crossed(struct cm_replay_dev *dev, size_t j)
 {
     enum roce_cm kind = kind_of(dev, j);
@@ -127,8 +129,8 @@ static void find_lost(struct cm_replay_dev *dev)
                     dev->lost[k] = 1;
         /* Our end sends a DREQ only before it receives a DREQ from the peer. So an earlier captured
          * DREQ of the peer was lost, or reached our end after our DREQ. The capture may show our
-         * DREP to the peer's DREQ before our DREQ. If our end sent the DREQ first, the DREP
-         * overtook it. */
+         * end's DREP, which answers the peer's DREQ, before our end's DREQ. If our end sent its
+         * DREQ first, its DREP overtook its DREQ in the network. */
         if (kind != ROCE_CM_DREQ || i > 0)
             continue;
         for (size_t k = 0; k < j; k++)
@@ -264,7 +266,7 @@ static int deliver_mad(struct cm_replay_dev *dev, size_t i)
     msg.mad.tid = rebound(dev, msg.mad.tid);
     if (roce_cm_msg_build(&msg, mad, sizeof(mad)) != ROCE_MAD_SIZE)
         return 0;
-    /* The capture lacks the RTU. The peer sends a DREQ, so the connection was established. */
+    /* The capture lacks the RTU, but the peer sends a DREQ. So the connection was established. */
     if (msg.kind == ROCE_CM_DREQ && dev->role == CM_PASSIVE && !dev->got[ROCE_CM_RTU] && dev->id)
         rnic_cm_comm_est(dev->id, dev->now);
     if (dev->id && dev->x->sidr && dev->role == CM_ACTIVE)
@@ -404,9 +406,9 @@ static int report_message(struct cm_replay_dev *dev, uint32_t pkt, const struct 
 
 /* ---- One message of our end ------------------------------------------------------------------ */
 
-/* Returns whether the peer repeated its request: since our end last sent a reply of kind `kind`,
- * the peer sent another message that needs such a reply. Then this message makes our end repeat its
- * reply. Otherwise, a timer of our end causes the retransmission. */
+/* Returns whether the peer repeated its request: after the last reply of kind `kind` by our end,
+ * the peer sent another message that needs such a reply. If so, our end repeats its reply because
+ * of that message. Otherwise, a timer of our end causes the retransmission. */
 static bool asked_again(const struct cm_replay_dev *dev, size_t at, enum roce_cm kind)
 {
     for (size_t i = dev->last[kind] + 1; i < at; i++)

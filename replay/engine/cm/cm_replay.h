@@ -23,8 +23,9 @@
 
 #include "engine/cm/cm_exchange.h"
 
-/* Callbacks for the actions of one end, in order. A caller can use them to repeat the actions on
- * another device. Each callback returns 0, or -1 if out of memory. */
+/* Callbacks for the actions of one end, called in the order of the actions. With these callbacks, a
+ * caller can repeat the actions on another device. Each callback returns 0, or -1 if out of
+ * memory. */
 struct cm_replay_watch {
     void *ctx;
     int (*receive)(void *ctx, uint32_t pkt); /* the end receives this packet of the trace */

@@ -5,8 +5,8 @@
 #include "engine/base/inject.h"
 
 /* Sets `out` to the address of one member of a multicast group. No packet to the group contains the
- * address of a member. So `out` is another unicast address of the capture, or, if there is none,
- * the sender's address plus 1. */
+ * address of a member. So `out` is the address of another host in the capture. If the capture has
+ * no other host, `out` is the sender's address plus 1. */
 static void member_of(const struct trace *trace, const struct dgram_stream *s, uint8_t out[16])
 {
     for (uint32_t i = 0; i < trace->flows.cnt && i < DGRAM_STREAMS_MAX; i++) {

@@ -10,8 +10,8 @@ bool dgram_message_is_wire_duplicate(const struct dgram_message_reader *src, siz
     return i > 0 && trace_is_copy(dgram_message_packet(src, i - 1), dgram_message_packet(src, i));
 }
 
-/* Counts the packets of a message that were not captured. Returns false, and counts nothing, if the
- * stream lacks too many packets. */
+/* Counts the packets of a message that were not captured. If the stream would then lack more than
+ * stream.absent_max packets, counts nothing and returns false. */
 static bool count_absent(struct dgram_message_reader *src, const struct dgram_message *m)
 {
     uint64_t absent = src->absent + m->psn_cnt;
@@ -43,7 +43,8 @@ static void cut_end(const struct dgram_message_reader *src, struct dgram_message
 
 /* Sets the length and the number of packets of the message whose last captured packet is `last`.
  * The capture may lack the end of a SEND. The function then assumes that the SEND has one packet
- * for each PSN before `next`, and that its last packet has 1 byte. */
+ * for each PSN before `next`, the PSN of the next captured packet, and that its last packet has 1
+ * byte. */
 static void measure(const struct dgram_message_reader *src, struct dgram_message *m,
                     const struct roce_pkt *first, size_t last, uint32_t next)
 {

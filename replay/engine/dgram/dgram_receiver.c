@@ -418,13 +418,13 @@ static void play_forged(struct dgram_receivers *rx, const struct arrival *a, rni
         r->doubt = true;
         r->used = r->len;
         if (cnt)
-            post_recv(r); /* the receive queue must again have two WQEs */
+            post_recv(r); /* the frame may have consumed the receive WQE of this QP */
     }
 }
 
 /* Returns whether the comparison can continue with this packet, because the result of this packet
- * depends on no earlier packet. It can if the QP is not in the error state and the packet begins a
- * message or is a datagram (R164). */
+ * depends on no earlier packet. The comparison can continue if the QP is not in the error state and
+ * the packet begins a message (R164); every datagram does. */
 static bool is_sure_again(const struct dgram_receiver *r, const struct roce_pkt *pkt)
 {
     struct rnic_qp_view view;

@@ -16,9 +16,9 @@
 /* Virtual time of the first packet of the trace, in ns. */
 #define DGRAM_SENDER_TIME_BASE UINT64_C(1000000000)
 
-/* Callback for each frame that our sender sends. `at` is the packet of stream `stream` that the
- * frame replaces. If the capture lacks this packet, `at` is an earlier packet of the same message.
- * Returns 0, or -1 if out of memory. */
+/* Callback for each frame that our sender sends. `at` is the index in stream.pkt of the recorded
+ * packet that the frame replaces. If the capture lacks this packet, `at` is the index of an earlier
+ * packet of the message. Returns 0, or -1 if out of memory. */
 struct dgram_sender_sink {
     void *ctx;
     int (*sent)(void *ctx, uint32_t stream, size_t at, const uint8_t *frame, size_t len);

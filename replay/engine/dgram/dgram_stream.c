@@ -160,9 +160,10 @@ static const char *unplayable(const struct trace *trace, const struct dgram_stre
     return any ? NULL : "damaged frames only";
 }
 
-/* Limit of the packets that our senders send although the capture lacks them. A stream may have
- * ABSENT_PER_PACKET for each of its captured packets, plus an equal share of ABSENT_FREE. The limit
- * bounds the time that a few captured packets with distant PSNs or large RETH lengths can cost. */
+/* Limit of the packets that our senders send although the capture lacks them. The limit of a stream
+ * is ABSENT_PER_PACKET for each of its captured packets, plus its share of ABSENT_FREE, which is
+ * divided equally among the UC sender streams. The limit bounds the time that a few captured
+ * packets with distant PSNs or large RETH lengths can cost. */
 #define ABSENT_PER_PACKET 16u
 #define ABSENT_FREE       8192u
 

@@ -45,9 +45,10 @@ static void note_events(const struct requester_run *run, struct psn_events *at)
     }
 }
 
-/* Returns whether fatal NAK `event` found its request already complete. The capture has data for
- * the NAKed READ or atomic before the NAK, and the requester next goes back to a later PSN: it
- * received the data after it had retransmitted the request, and before the NAK. */
+/* Returns whether fatal NAK `event` refuses a retransmission of a READ or atomic that is already
+ * complete. Two facts show this. The data of the READ or atomic was captured before the NAK. The
+ * next go-back after the NAK begins at a later PSN. So the requester received the data before the
+ * NAK, but after it had retransmitted the request. */
 static bool is_stale(const struct requester_run *run, const struct psn_events *at, uint32_t event)
 {
     const struct inferred_setup *s = run->wrs.setup;
@@ -81,8 +82,8 @@ static int find_before(struct requester_run *run, const struct psn_events *at,
         if (!wr || idx < 0)
             return 0;
         if (wr->kind == ROCE_KIND_SEND || wr->kind == ROCE_KIND_WRITE) {
-            rel = wr->rel + wr->cnt - 1; /* a later response acknowledges this whole message, so
-                                          * no response to it is missing */
+            rel = wr->rel + wr->cnt - 1; /* skip the SEND or WRITE: response `event` also
+                                          * acknowledges it */
             continue;
         }
         if (at->sent[idx] > event || at->answered[idx] > event)

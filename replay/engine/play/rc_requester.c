@@ -211,7 +211,7 @@ static int take_tx(struct requester_dev *dev)
 }
 
 /* Returns whether the READ data at PSN `rel` equals the data of a recorded response that the
- * requester accepted. */
+ * requester accepted. Returns true if there is no such response. */
 static bool shown_by_answers(const struct requester_dev *dev, const struct work_request *wr,
                              int64_t rel, const uint8_t *data)
 {
@@ -234,7 +234,7 @@ static bool shown_by_answers(const struct requester_dev *dev, const struct work_
 }
 
 /* Returns whether the buffer of a completed READ or atomic contains the data of the recorded
- * responses that the requester accepted. */
+ * responses that the requester accepted. Data without a recorded response is not checked. */
 static bool data_right(const struct requester_dev *dev, const struct work_request *wr,
                        const uint8_t *data)
 {
@@ -380,9 +380,10 @@ static int fire_last_timers(struct requester_dev *dev)
     return last < 0 ? 0 : fire_timers_until_sent(dev, last, 1);
 }
 
-/* Returns whether our RNIC can accept the current response only if it restarts a READ. This is the
- * case if the response begins inside a READ, at the PSN that our RNIC expects. The recorded
- * requester then restarted the READ at this PSN, but our RNIC restarted it at another one. */
+/* Returns whether our RNIC must restart a READ before it can accept the current response. Three
+ * conditions must hold. The response begins inside the READ, at the PSN that our RNIC expects. The
+ * recorded requester restarted the READ at this PSN. The latest request of our RNIC for the READ
+ * has another PSN. */
 static bool needs_restart(const struct requester_dev *dev)
 {
     const struct inferred_setup *s = dev->setup;

@@ -13,8 +13,8 @@
 #include "infer/shared_memory.h"
 #include "util/sort.h"
 
-/* Maximum total bytes of kept payloads: the payloads of our responses that differ from all recorded
- * payloads, which the report needs. */
+/* Maximum total length of the stored payloads, bytes. If the payload of our response differs from
+ * the recorded payloads, the replay stores a copy for the report. */
 #define KEPT_MAX (UINT64_C(64) << 20)
 
 /* Request packet to replay, and its position in the order of the replay. */
@@ -50,7 +50,8 @@ static const uint8_t *keep_payload(struct session *session, const struct roce_pk
 }
 
 /* Returns the payload of our response *pkt. If a recorded response with this PSN has the same
- * payload, returns a pointer to the recorded payload. Otherwise returns a copy. */
+ * payload, returns a pointer to the recorded payload. Otherwise returns a copy, or NULL if
+ * keep_payload() cannot make one. */
 static const uint8_t *find_payload(struct session *session, const struct dir_state *state,
                                    const struct roce_pkt *pkt, int64_t rel)
 {
@@ -228,9 +229,10 @@ static int play_packet(struct rc_responder_dev *dev, const struct scheduled_pack
             return -1;
         dev->invalidated[region - memory->region] = 0;
     }
-    /* If a SEND has invalidated the R_Key, or the region does not permit the access, our RNIC must
-     * refuse the request by itself. Otherwise the replay first invalidates the R_Key, as the
-     * recorded program did. */
+    /* If the recorded responder refused the R_Key of this request, our RNIC must refuse it too. Our
+     * RNIC does so if a SEND has invalidated the R_Key, or if the region does not permit the
+     * access. Otherwise the replay deregisters the R_Key before the request, as the recorded
+     * program must have done. */
     e = request_at(s, at->rel);
     taken = region && at->rkey_invalid && !dev->invalidated[region - memory->region] &&
             (!e || infer_setup_permits(s, e, region));
@@ -303,7 +305,7 @@ static void hold_packet(struct rc_responder_dev *dev, struct scheduled_packet *s
 }
 
 /* Replays the packets that no longer need to wait for requests of other connections (must_wait()).
- * If `all` is set, replays all waiting packets. If our RNIC never executes the request for which a
+ * If `all` is set, replays all waiting packets: if our RNIC never executes the request for which a
  * packet waits, the packet still waits at the end of the trace. Returns 0, or -1 if out of
  * memory. */
 static int release_held(struct rc_responder_dev *dev, struct scheduled_packet *sched, rnic_time now,
@@ -418,7 +420,8 @@ static struct scheduled_packet *schedule_packets(const struct session *session, 
     return sched;
 }
 
-/* Requests that the program on each responder's host sent itself, in capture order. */
+/* For each responder: the requests that the responder's host sent as a requester, in capture
+ * order. */
 struct own_requests {
     struct keymap addrs; /* addresses of the responders */
     uint32_t *sender;    /* for each flow of the trace: number of the sender's address, or
@@ -435,7 +438,8 @@ static uint32_t sender_of(const struct own_requests *own, const struct trace_pac
                                                                          : own->sender[p->flow];
 }
 
-/* Finds the requests that the hosts of all responders sent. Returns false if out of memory. */
+/* Finds the requests that the hosts of all responders sent as requesters. Returns false if out of
+ * memory. */
 static bool find_own_requests(struct own_requests *own, const struct session *session)
 {
     const struct trace *trace = session->trace;
@@ -476,8 +480,9 @@ static void own_requests_free(struct own_requests *own)
     free(own->pkt);
 }
 
-/* Notes the requests before packet `to` that the program on the responder's host sent itself. At
- * the times of these requests the program was active, so it may have changed memory. */
+/* Sets app_active to the last request before packet `to` that the responder's host sent as a
+ * requester. The program on the host was active when it sent this request, so it may have changed
+ * memory. */
 static void note_own_requests(struct rc_responder_dev *dev, const struct own_requests *own,
                               size_t *from, size_t end, uint32_t to)
 {

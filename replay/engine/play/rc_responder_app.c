@@ -5,7 +5,8 @@
 #include "infer/request_table.h"
 #include "infer/shared_memory.h"
 
-/* Number of later requests that first_value() examines to find the initial value of a counter. */
+/* Maximum number of later requests that first_value() examines to find the initial value of a
+ * counter. */
 #define COUNTER_AHEAD 4096
 
 /* Maximum number of later packets in which the replay searches for a retransmission of a READ whose
@@ -145,10 +146,10 @@ int rc_responder_app_store_byte(void *ctx, const struct shadow_region *region, u
     return watch ? watch->store(watch->ctx, host, region->rkey, va, byte, initial) : 0;
 }
 
-/* Stores the bytes of READ request `event` that the responses to READ request `from` show. `from`
- * is the same READ, another copy of it, or a READ of its last part or of a longer range with this
- * end. Adds to *seen the number of bytes that no earlier response showed. Returns 0, or -1 if out
- * of memory. */
+/* Stores those bytes of READ request `event` that the responses to READ request `from` show. `from`
+ * is `event` itself or another transmission of the READ, which may begin at an earlier or later PSN
+ * of the READ. Adds to *seen the number of bytes that no earlier response showed. Returns 0, or -1
+ * if out of memory. */
 static int observe_answers(struct shadow_memory *memory, struct shadow_region *region,
                            const struct inferred_setup *s, uint32_t event, uint32_t from,
                            const struct roce_reth *reth, const struct shadow_reader *reader,

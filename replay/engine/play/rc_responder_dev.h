@@ -21,12 +21,13 @@ struct dir_state {
     struct rnic_qp *qp;
     bool over;                        /* true: a later connection reused the QPN, so the QP of this
                                        * direction no longer exists */
-    uint32_t last;                    /* latest replayed event */
+    uint32_t last;                    /* index into setup.event of the packet at whose time the
+                                       * latest request was replayed */
     struct recorded_payload *payload; /* recorded responses with a payload, sorted by PSN, then
                                        * capture order */
     size_t payload_cnt;
-    size_t held; /* index of the first packet that waits for packets of other connections
-                  * (shared_memory.h), or NOT_HELD */
+    size_t held; /* first packet that waits for requests of other connections (shared_memory.h):
+                  * index in the array of struct scheduled_packet, or NOT_HELD */
     size_t held_last;
 };
 

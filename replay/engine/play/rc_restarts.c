@@ -4,8 +4,8 @@
 #include "infer/request_table.h"
 
 /* Maximum round trip between the capture point and the requester, in multiples of min_response_ns,
- * which is the shortest round trip to the responder. The capture point may be nearer to the
- * responder, so the factor is more than 1. */
+ * the shortest round trip between the capture point and the responder. The factor is more than 1,
+ * because the capture point may be nearer to the responder. */
 #define ON_WAY 2u
 
 /* Number of packets before a request in which is_network_copy() searches for the original of which
@@ -66,18 +66,20 @@ static bool is_seq_nak(const struct requester_run *a, uint32_t event, int64_t re
            event_is_nak_code(s, event, ROCE_NAK_PSN_SEQ);
 }
 
-/* Responses that arrived after the requester had answered an earlier NAK. */
+/* Responses that crossed a retransmission: the requester received them after it had retransmitted
+ * because of an earlier sequence NAK. */
 struct crossing {
-    uint32_t nak;  /* index into setup.event of the sequence NAK that the requester answered, or
-                    * EVENT_NONE if no responses crossed the answer */
-    uint32_t last; /* index into setup.event of the last response that crossed the answer */
+    uint32_t nak;  /* index into setup.event of the earlier sequence NAK, or EVENT_NONE if no
+                    * response crossed the retransmission */
+    uint32_t last; /* index into setup.event of the last response that crossed the retransmission */
 };
 
-/* Finds the responses that crossed the retransmission of PSN `rel` at event `to`. The
- * retransmission is the first copy of `rel` after a sequence NAK of `rel`, and the requester next
- * goes back to the PSN of a later sequence NAK. So the later NAK arrived, but only after the
- * requester had answered the earlier NAK. Does not examine READs and atomics: for these, a later
- * ACK is an implied NAK. */
+/* Finds the responses that crossed the retransmission of PSN `rel` at event `to`. Two conditions
+ * must hold. The retransmission is the first copy of `rel` after a sequence NAK of `rel`. The
+ * requester next goes back to the PSN of a later sequence NAK, which was captured before the
+ * retransmission. So the later NAK reached the requester, but only after the retransmission.
+ * Returns EVENT_NONE as `nak` if READs or atomics are between the two PSNs: for these, a later ACK
+ * is an implied NAK. */
 static struct crossing find_crossing(const struct requester_run *a, uint32_t from, uint32_t to,
                                      int64_t rel)
 {
@@ -179,9 +181,9 @@ static bool is_what_it_says(const struct work_requests *w, uint32_t event)
     return same >= p->payload_len / 2;
 }
 
-/* Array `marked` has one element for each PSN: the index of its latest retransmission in
- * setup.event, or of the NAK that this retransmission answers, or EVENT_NONE. Array a->outcome
- * already marks the responses that were lost before this retransmission. */
+/* Array `marked` has one element for each PSN: the index into setup.event of the latest
+ * retransmission of the PSN, or of the NAK that caused the retransmission, or EVENT_NONE. Responses
+ * before this event that the requester did not receive are already marked in a->outcome. */
 void classify_retransmissions(struct requester_run *a, uint32_t *first, uint32_t *marked)
 {
     const struct work_requests *w = &a->wrs;

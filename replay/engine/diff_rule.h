@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Diff rule: finds the rule of rnic/rules.md that a difference violates, for the report. The
- * differing field and its two values select the rule. If several rules fit, the rule that requires
- * the expected packet is selected.
+ * differing field and its two values select the rule. If several rules fit, the order of the tables
+ * in diff_rule.c decides.
  */
 #ifndef REPLAY_ENGINE_DIFF_RULE_H
 #define REPLAY_ENGINE_DIFF_RULE_H

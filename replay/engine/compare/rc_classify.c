@@ -70,11 +70,11 @@ static bool counts_one_copy(const struct response_case *c)
     return copies == 1;
 }
 
-/* Returns whether the reason cmp->inconclusive, which applies to the whole direction, makes this
- * response inconclusive. It does not if contradicts_msn() returns true. The reason "it is unknown
- * which copy of a request arrived" also does not apply in three cases. First, only the opcode or
- * the data differs. Second, the response precedes the first retransmission. Third, only the MSN
- * differs, and one copy of the request was captured. */
+/* Returns whether cmp->inconclusive, a reason for the whole direction, makes this response
+ * inconclusive. The reason does not apply if contradicts_msn() returns true. The reason "it is
+ * unknown which copy of a request arrived" also does not apply in three cases. First, only the
+ * opcode or the data differs. Second, the response precedes the first retransmission. Third, only
+ * the MSN differs, and one copy of the request was captured. */
 static bool is_doubted(const struct response_cmp *cmp, const struct response_case *c)
 {
     return cmp->inconclusive && !contradicts_msn(&cmp->dir->setup, c->event) &&
@@ -82,7 +82,8 @@ static bool is_doubted(const struct response_cmp *cmp, const struct response_cas
              (c->opcode || c->data || !cmp->repeats || counts_one_copy(c)));
 }
 
-/* Returns whether the capture lacks every copy of a request of a direction. */
+/* Returns whether the capture lacks every copy of a request of a direction, or the copy that the
+ * responder executed. Also returns true if the direction was not replayed. */
 static bool has_gap(const struct response_cmp *cmp, const struct rc_direction *dir)
 {
     (void)cmp;
@@ -90,8 +91,8 @@ static bool has_gap(const struct response_cmp *cmp, const struct rc_direction *d
 }
 
 /* Returns whether another direction has a request that may have arrived late. A sequence NAK shows
- * that the request had not arrived when the responder sent the NAK, but it may have arrived
- * afterwards. */
+ * that the request had not arrived when the responder sent the NAK, but the request may have
+ * arrived afterwards. */
 static bool is_other_late(const struct response_cmp *cmp, const struct rc_direction *dir)
 {
     return dir != cmp->dir && dir->setup.may_arrive_late;
@@ -174,8 +175,8 @@ static bool depends_on_arrivals(const struct response_cmp *cmp, uint32_t event,
         if (k == sizeof(fields) / sizeof(fields[0]))
             return false;
     }
-    /* If a sequence NAK has the PSN that our RNIC expects, the order of arrival does not explain
-     * it: our RNIC also received a later PSN first. */
+    /* A sequence NAK with the PSN that our RNIC expects does not depend on the order of arrival: a
+     * later PSN that was captured before the NAK makes our RNIC send this NAK, too. */
     return !event_is_fatal_nak(s, event) &&
            !(event_is_nak_code(s, event, ROCE_NAK_PSN_SEQ) &&
              s->event[event].rel == response_cmp_epsn(cmp)) &&
@@ -216,9 +217,9 @@ static void count_inconclusive(struct response_cmp *cmp, uint32_t event, const c
     cmp->res->inconclusive_to = event;
 }
 
-/* Reports a recorded response that differs. Adds one difference for each differing field and marks
- * the frame. Returns 0 if it reported the response, 1 if the difference is allowed, or -1 if out of
- * memory. */
+/* Reports a recorded response that differs from the response of our RNIC. Adds one difference for
+ * each differing field and marks the frame. Returns 0 if it reported the response, 1 if the
+ * difference is allowed, or -1 if out of memory. */
 static int report_response_diff(struct response_cmp *cmp, uint32_t event,
                                 const struct tx_response *ours, const struct field_diffs *d,
                                 const char *reason)
@@ -260,7 +261,7 @@ static int report_response_diff(struct response_cmp *cmp, uint32_t event,
     if (why) {
         cmp->res->lacks |= lacks;
         count_inconclusive(cmp, event, why);
-        /* A response that differs only in its data still answers its request. */
+        /* A response that differs only in its data still shows its request as executed. */
         if (c.data && why != inconclusive_stale &&
             event_executed_to(s, event) > cmp->recorded_acked)
             cmp->recorded_acked = event_executed_to(s, event);

@@ -244,7 +244,7 @@ static void note_our_go_backs(struct request_cmp *cmp, uint32_t event)
 static bool answered_nak(const struct request_cmp *cmp, int64_t rel, uint32_t event)
 {
     const struct requester_run *a = cmp->run;
-    size_t low = 0, high = a->tx_cnt; /* the copy precedes the first later entry of by_psn */
+    size_t low = 0, high = a->tx_cnt; /* limits of the binary search for the entry after the copy */
     const struct tx_request *tx;
 
     while (low < high) {
@@ -272,8 +272,9 @@ static int compare_go_back(struct request_cmp *cmp, uint32_t event, const struct
     char e[96], a[96];
 
     note_our_go_backs(cmp, event);
-    /* The recorded requester answers a NAK, and our RNIC has already answered a later NAK. The
-     * later NAK may have crossed this retransmission. */
+    /* Our RNIC retransmitted this PSN because of a sequence NAK, and then went back to the later
+     * PSN of another NAK. The other NAK may have reached the recorded requester only after it
+     * retransmitted this PSN. */
     if (ours && cmp->went_back != INT64_MIN && cmp->went_back > at->rel &&
         answered_nak(cmp, at->rel, event)) {
         cmp->res->go_backs++;
@@ -340,8 +341,8 @@ static bool has_payload_of(const struct request_cmp *cmp, uint32_t event, int64_
 }
 
 /* Returns whether a retransmission has the payload of the next message because the program reused
- * the buffer too early for the next message. Returns false if the requester retransmits from a
- * wrong PSN, which looks similar. */
+ * the buffer too early for the next message. Returns false if the requester retransmitted from a
+ * wrong PSN, because such packets look similar. */
 static bool reuses_buffer(const struct request_cmp *cmp, uint32_t event)
 {
     const struct inferred_setup *s = cmp->setup;
@@ -359,8 +360,9 @@ static bool reuses_buffer(const struct request_cmp *cmp, uint32_t event)
 }
 
 /* Returns whether the peer sent the payload of retransmission `event` to the requester in a SEND,
- * after the first copy of the request. A program that receives into the buffer of its own SEND, as
- * perftest does with rdma_cm, so changes the bytes of the retransmission. */
+ * after the first copy of the request. If the requester's program receives into the buffer of its
+ * own SEND, as perftest does with rdma_cm, the received bytes change the payload of the
+ * retransmission. */
 static bool has_received_bytes(const struct request_cmp *cmp, uint32_t event, uint32_t first)
 {
     const struct inferred_setup *s = cmp->setup;
@@ -595,7 +597,7 @@ static int compare_completions(struct request_cmp *cmp, uint32_t event)
             expected->over = true;
             expected->status = RNIC_WC_RNR_RETRY_EXC_ERR;
         }
-        /* The recorded requester gave up, too: no request was captured after this response. */
+        /* If no request was captured after this response, the recorded requester gave up, too. */
         if (!expected->over && completion->wr == expected->done_cnt &&
             completion->status == RNIC_WC_RETRY_EXC_ERR && is_last_request(cmp->setup, event)) {
             expected->over = true;

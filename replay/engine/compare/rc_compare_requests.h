@@ -31,7 +31,8 @@ struct request_result {
                             * not captured */
     uint32_t not_compared; /* number of requests captured after our QP entered the error state,
                             * although the recorded QP had not */
-    uint32_t go_backs;     /* number of times that both requesters went back to an earlier PSN */
+    uint32_t go_backs;     /* number of times that our requester went back to an earlier PSN like
+                            * the recorded one */
     uint32_t completed;    /* number of work requests completed */
     uint32_t failed;       /* number of work requests completed with an error */
     /* Counts of differences that the specification allows. */

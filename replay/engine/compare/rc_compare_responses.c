@@ -31,8 +31,8 @@
 /* ---- Comparing one response, by kind --------------------------------------------------------- */
 
 /* The recorded response `event` equals `late`, our response to an earlier copy of the request, but
- * differs from our response to a later copy. Returns whether it may be the delayed response to the
- * earlier copy. */
+ * differs from our response to a later copy. Returns whether `event` may be the delayed response to
+ * the earlier copy. */
 static bool may_be_late(const struct response_cmp *cmp, uint32_t event,
                         const struct tx_response *late)
 {
@@ -119,8 +119,8 @@ static bool keeps_rnr_timer(const struct inferred_setup *s, uint32_t event)
 }
 
 /* Removes the difference if a recorded RNR NAK differs from `ours` only in the timer value: the
- * recorded program may have changed the RNR timer of its QP. Conditions: another RNR NAK also has
- * the new value, and our RNIC sent the value of its QP. */
+ * recorded program may have changed the RNR timer of its QP. Two conditions must hold: another
+ * recorded RNR NAK also has the new value, and our RNIC sent the RNR timer of its own QP. */
 static void allow_other_rnr_timer(struct response_cmp *cmp, uint32_t event,
                                   const struct tx_response *ours, struct field_diffs *d)
 {
@@ -221,7 +221,7 @@ static const struct epsn_advance *progress_past(const struct response_cmp *cmp, 
 {
     size_t low = 0, high = cmp->advances;
 
-    /* It is usually one of the latest advances. */
+    /* The advance is usually one of the latest ones. */
     for (unsigned i = 0; i < LATEST && high > 0 && cmp->dir->advance[high - 1].epsn > rel; i++)
         high--;
     if (high > 0 && cmp->dir->advance[high - 1].epsn <= rel)
@@ -254,8 +254,8 @@ static bool msn_at(const struct response_cmp *cmp, int64_t rel, uint32_t *msn)
 }
 
 /* Returns whether a conformant responder cannot send an ACK with PSN `rel`, because the PSN belongs
- * to a READ or an atomic. Such a request is answered with data. An ACK has this PSN only if a SEND
- * or WRITE was retransmitted after the READ or atomic. */
+ * to a READ or an atomic. The response to such a request has data. A conformant responder sends an
+ * ACK with this PSN only if a SEND or WRITE was retransmitted after the READ or atomic. */
 static bool answered_by_data(const struct response_cmp *cmp, int64_t rel)
 {
     const struct inferred_setup *s = &cmp->dir->setup;
@@ -480,8 +480,8 @@ static int compare_response(struct response_cmp *cmp, uint32_t event)
 }
 
 /* Counts the responses that only our RNIC sent. An ACK of our RNIC counts as not captured only if
- * no recorded response acknowledges the last request that demands a response. Its other ACKs only
- * show that our RNIC coalesces ACKs differently. */
+ * no recorded response acknowledges the last request that demands a response. The other ACKs of our
+ * RNIC only show that it coalesces ACKs differently. */
 static void count_ours(struct response_cmp *cmp)
 {
     bool unanswered = cmp->ack_due > cmp->recorded_acked;
@@ -603,9 +603,9 @@ static int compare_direction_again(struct response_comparison *all, struct sessi
             .idx = (uint32_t)i};
     sort_if_needed(by_psn, dir->response_cnt, sizeof(*by_psn), rc_match_order);
     rc = compare_direction(all, session, dir_idx, by_psn, NULL, false);
-    /* If the capture lacks some frames, it may also lack the frames that explain the other
-     * differences of the direction. If it is unknown which copy of a request arrived, this may also
-     * explain them. */
+    /* If the capture lacks frames that explain one difference, it may also lack frames that explain
+     * the other differences of the direction. If the capture does not show which copy of a request
+     * arrived, the other copy may explain the other differences. */
     if (rc == 0 && ((res->inconclusive && res->lacks) || res->copies_msn) && res->diff_frames) {
         why = res->inconclusive ? res->why_inconclusive : inconclusive_copies;
         undo_direction(all, dir, res, diff_cnt);

@@ -35,21 +35,22 @@ struct response_cmp {
     const struct response_by_psn *by_psn;
     size_t responses_out; /* number of responses that our RNIC sent up to the current event */
     size_t advances;  /* number of advances of our ePSN (dir->advance) up to the current event */
-    int64_t acked;    /* highest relative PSN that our responses acknowledge */
+    int64_t acked;    /* highest relative PSN that responses of our RNIC have acknowledged so far */
     uint32_t scanned; /* number of events processed for `ack_due` and `high` */
     int64_t ack_due;  /* highest relative PSN of a request that the responder must answer: it
                        * has AckReq, or is a READ or an atomic */
     int64_t high;     /* highest relative PSN requested so far */
-    bool repeats; /* true: the PSN of a captured request was not higher than those of all earlier
-                   * requests */
-    int64_t recorded_acked; /* highest relative PSN that matching recorded responses acknowledge */
+    bool repeats;     /* true: a request with the PSN of an earlier request, or a lower PSN, was
+                       * captured */
+    int64_t recorded_acked; /* highest relative PSN that recorded responses without a difference
+                             * acknowledge */
     uint32_t high_msn;      /* highest MSN of the recorded responses so far */
     int64_t rnr;            /* relative PSN of the latest recorded RNR NAK */
     uint32_t request;       /* index into setup.event of the latest request, or EVENT_NONE */
     uint32_t duplicate; /* index into setup.event of the latest duplicate request, or EVENT_NONE */
-    uint32_t delayed;   /* index into setup.event of a request that the responder did not receive
-                         * in order but may receive later; the one with the lowest PSN, or
-                         * EVENT_NONE */
+    uint32_t delayed;   /* index into setup.event of the request with the lowest PSN that the
+                         * responder did not receive in the captured order, but may have received
+                         * later; EVENT_NONE if there is none */
     uint32_t latest;    /* index into setup.event of the request that the latest recorded
                          * response answers, or EVENT_NONE */
     int64_t latest_rel; /* relative PSN of the latest recorded response */

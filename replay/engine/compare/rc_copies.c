@@ -18,8 +18,9 @@ bool copies_allow_ack_msn(const struct response_cmp *cmp, uint32_t event)
     const struct request_pkt *acked = request_at(s, rel);
     unsigned duplicates = 0, acks = 0;
 
-    /* If the network does not reorder packets, the search ends at the acknowledged request. An ACK
-     * to a duplicate captured before that request has an earlier PSN. */
+    /* If the network does not reorder packets, search only the packets after the acknowledged
+     * request: a duplicate that was captured before that request causes an ACK with an earlier
+     * PSN. */
     for (uint32_t i = event; i-- > 0 && event - i <= COPIES_MAX &&
                              (cmp->all->reordered > 0 || !acked || i > acked->event);) {
         const struct request_pkt *e = request_at(s, s->event[i].rel);

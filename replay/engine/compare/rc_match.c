@@ -39,8 +39,8 @@ static enum response_group group_of(const struct trace_packet *p)
     return rc_match_group(p->opcode, p->syndrome);
 }
 
-/* Returns the index of the first entry of by_psn, from `low` on and before `high`, that is not
- * below `key`. */
+/* Returns the index of the first entry of by_psn, from `low` to `high` - 1, that does not precede
+ * `key` in the sort order, or `high` if there is none. */
 static size_t first_from(const struct response_cmp *cmp, const struct response_by_psn *key,
                          size_t low, size_t high)
 {
@@ -63,7 +63,7 @@ static size_t end_of(const struct response_cmp *cmp, int64_t rel, enum response_
         .rel = rel, .group = group, .idx = (uint32_t)cmp->responses_out};
     size_t high = cmp->dir->response_cnt, at = cmp->responses_out;
 
-    /* It is usually one of the latest responses. */
+    /* The last entry is usually one of the latest responses. */
     if (at == high || (at < high && rc_match_order(&cmp->by_psn[at], &key) >= 0)) {
         for (unsigned i = 0; i < LATEST && at > 0; i++, at--)
             if (rc_match_order(&cmp->by_psn[at - 1], &key) < 0)
@@ -86,8 +86,9 @@ static struct tx_response *response_at(const struct response_cmp *cmp, size_t i,
 }
 
 /* Returns the index after the last entry of by_psn, before `end`, that has this PSN and group and
- * whose MSN is at most `msn`. If the responder is slow, the recorded response answers an old copy
- * of its request, and our RNIC has sent many responses to later copies. */
+ * whose MSN is at most `msn`. This search is needed if the recorded responder is slow: the recorded
+ * response then answers an old copy of its request, and our RNIC has already sent many responses to
+ * later copies. */
 static size_t end_with_msn(const struct response_cmp *cmp, size_t end, int64_t rel,
                            enum response_group group, uint32_t msn)
 {
@@ -105,8 +106,9 @@ static size_t end_with_msn(const struct response_cmp *cmp, size_t end, int64_t r
     return low;
 }
 
-/* Improves *best, the response with the fewest differences *out from packet `p`, or NULL: considers
- * the responses with this PSN and group before index `end` of by_psn. */
+/* Searches the responses with this PSN and group before index `end` of by_psn for one with fewer
+ * differences from packet `p` than *best, or with the same number of differences but sent later. If
+ * there is one, or if *best is NULL, sets *best to this response and *out to its differences. */
 static void improve_best(const struct response_cmp *cmp, const struct trace_packet *p, size_t end,
                          int64_t rel, enum response_group group, bool unused,
                          struct tx_response **best, struct field_diffs *out)

@@ -36,8 +36,9 @@ bool rc_match_comes_later(const struct response_cmp *cmp, uint32_t event,
 /* Returns whether an unmatched response of our RNIC differs from the recorded one in the PSN only.
  */
 bool rc_match_has_other_psn(const struct response_cmp *cmp, uint32_t event);
-/* Finds the READ to which the previous recorded response belongs. Returns the next response of our
- * RNIC to this READ, or NULL if it does not equal the recorded response `event`. */
+/* Finds the READ to which the previous recorded response belongs. If the next response of our RNIC
+ * to this READ equals the recorded response `event`, returns this response of our RNIC. Otherwise
+ * returns NULL. */
 struct tx_response *rc_match_continued(const struct response_cmp *cmp, uint32_t event);
 /* Returns our response to the READ request that the recorded response answers. Returns NULL if two
  * recorded responses answer that request, because one of the two is late and answers an earlier

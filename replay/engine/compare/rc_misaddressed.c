@@ -80,8 +80,9 @@ static struct tx_response *find_like(const struct response_comparison *all,
     return NULL;
 }
 
-/* Returns whether packet `idx` is an ACK whose PSN and MSN fit the requests of this direction so
- * far. It must be the only packet from its sender to its QP. */
+/* Returns whether packet `idx` is an ACK or NAK whose PSN and MSN fit the requests of this
+ * direction that were captured before the packet. The packet must be the only one from its sender
+ * to its QP. */
 static bool is_lone_ack(const struct rc_direction *dir, const struct trace *trace, uint32_t idx)
 {
     const struct inferred_setup *s = &dir->setup;
@@ -173,8 +174,9 @@ static int report_misaddressed(struct response_comparison *all, struct diff *dif
     return diff_append(&all->diff, &all->diff_cnt, &all->diff_cap, diff);
 }
 
-/* Finds the direction to which a packet without a connection belongs. The packet must equal a
- * current response of our RNIC except for the destination QP or the opcode. */
+/* Finds the direction to which a packet without a connection belongs. The packet equals a recent
+ * response of our RNIC except for the destination QP or the opcode, or is_lone_ack() or
+ * continues_responses() returns true. */
 int match_misaddressed(struct response_comparison *all, struct session *session, uint32_t idx)
 {
     const struct trace *trace = session->trace;

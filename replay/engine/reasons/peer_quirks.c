@@ -6,8 +6,8 @@
 #include "wire/codes.h"
 #include "wire/crc32.h"
 
-/* Number of packets before a NAK in which the packet that caused the NAK is searched. A requester
- * does not have more packets in flight. */
+/* Number of packets before or after an event in which the functions below search for related
+ * packets. A requester does not have more packets in flight. */
 #define FOLLOW_MAX 1024u
 
 static const struct trace_packet *recorded(const struct response_case *c)
@@ -41,8 +41,8 @@ static bool nak_op_for_long_send(const struct response_case *c)
            request_is(c, ROCE_KIND_SEND);
 }
 
-/* Returns whether our QP entered the error state at a SEND packet that is wrong only in its
- * length. */
+/* Returns whether the response is not a NAK, but our QP entered the error state before it, at a
+ * SEND packet that is wrong only in its length. */
 static bool accepts_send_length(const struct response_case *c)
 {
     const struct inferred_setup *s = &c->dir->setup;
@@ -56,8 +56,9 @@ static bool accepts_send_length(const struct response_case *c)
            roce_opcode(event_packet(s, e->event)->opcode)->kind == ROCE_KIND_SEND;
 }
 
-/* Finds the latest READ request before event `event` whose PSNs contain the PSN of the response.
- * Returns whether it requests only the last part of READ `e`. */
+/* Finds the latest request before response `event` that begins in READ `e` at the PSN of the
+ * response or before it. Returns whether this request begins after the first PSN of READ `e`, so
+ * that it requests only the last part of the READ. */
 static bool requests_tail(const struct inferred_setup *s, uint32_t event,
                           const struct request_pkt *e)
 {
@@ -149,9 +150,12 @@ static bool is_preceded(const struct inferred_setup *s, uint32_t copy, int64_t r
     return false;
 }
 
-/* Returns whether a sequence NAK repeats the PSN of an RNR NAK too early: the request was not
- * retransmitted yet, or its retransmission may have crossed the sequence NAK. If the capture lacks
- * the RNR NAK, uses an RNR NAK that our RNIC sends in place of the sequence NAK. */
+/* Returns whether the recorded responder sent a sequence NAK with the PSN of its latest RNR NAK too
+ * early: the requester had not retransmitted the request yet, or the retransmission may have
+ * crossed the sequence NAK. If the captured packets do not show this, for example because the
+ * capture lacks the RNR NAK, two other conditions must hold. Our RNIC sends an RNR NAK in place of
+ * the sequence NAK. A request with a later PSN was captured before the sequence NAK
+ * (followed()). */
 static bool seq_nak_after_rnr(const struct response_case *c)
 {
     const struct inferred_setup *s = &c->dir->setup;
@@ -210,9 +214,9 @@ static uint32_t later_duplicate_acks(const struct inferred_setup *s, uint32_t ev
     return cnt;
 }
 
-/* Returns whether the responder may have received and dropped a request after READ `e`, because it
- * was still sending the response to READ `e`. The dropped request has a later PSN, or is a
- * duplicate to which no ACK was captured. */
+/* Returns whether the responder may have received and dropped a request after READ `e`, because the
+ * responder was still sending the response to READ `e`. The dropped request has a later PSN, or is
+ * a duplicate to which no ACK was captured. */
 static bool drops_next(const struct response_case *c, const struct request_pkt *e)
 {
     const struct inferred_setup *s = &c->dir->setup;
@@ -284,7 +288,8 @@ static bool follows_read(const struct inferred_setup *s, uint32_t event)
 }
 
 /* Returns whether an RNR NAK before packet `event` refused a READ, and no READ response ended
- * between the two. A READ needs no receive WQE, so the transmit queue was full. */
+ * between the RNR NAK and packet `event`. A READ needs no receive WQE, so the transmit queue was
+ * full. */
 static bool follows_refused_read(const struct inferred_setup *s, uint32_t event)
 {
     for (uint32_t i = event; i-- > 0 && event - i <= FOLLOW_MAX;) {
@@ -311,9 +316,10 @@ static bool expects_other(const struct inferred_setup *s, uint32_t event)
                          roce_psn_of(request_table_msn(s, s->event[event].rel - 1))) != 0;
 }
 
-/* Returns whether a READ response with an earlier PSN than the NAK at `event` follows that NAK,
- * begins with Middle or Last, and answers no request captured in between. The responder then still
- * had to respond to that READ (D19), so its transmit queue was full. */
+/* Returns whether the response to a READ before the PSN of the NAK at `event` was captured after
+ * the NAK, begins with a Middle or Last packet, and answers no request captured after the NAK. If
+ * so, the responder still had to respond to this READ when it sent the NAK, because its transmit
+ * queue was full (D19). */
 static bool resumes_read(const struct inferred_setup *s, uint32_t event)
 {
     for (uint32_t i = event + 1; i < s->event_cnt && i - event <= FOLLOW_MAX; i++) {
@@ -331,12 +337,14 @@ static bool resumes_read(const struct inferred_setup *s, uint32_t event)
     return false;
 }
 
-/* Returns whether the recorded response is an RNR NAK for a READ, or for a request R after a READ
- * whose response follows the RNR NAK, or has the PSN of a request R after a READ without a complete
- * response. In the last case, one of these must hold:
- * - an earlier response acknowledged R;
- * - the MSN of the RNR NAK shows that the responder does not expect R next;
- * - an earlier RNR NAK refused the READ. */
+/* Returns whether the recorded response is an RNR NAK that a full transmit queue explains. One of
+ * three facts must show this:
+ * - The RNR NAK has the PSN of a READ.
+ * - The response to an earlier READ follows the RNR NAK (resumes_read()).
+ * - A READ without a complete response was captured before the RNR NAK (follows_read()). In this
+ *   case, one of these facts must also hold: an earlier response acknowledged the PSN of the RNR
+ *   NAK, the MSN of the RNR NAK shows that the responder does not expect this PSN next, or an
+ *   earlier RNR NAK refused a READ. */
 static bool rnr_nak_for_read(const struct response_case *c)
 {
     const struct inferred_setup *s = &c->dir->setup;
@@ -406,9 +414,9 @@ static bool retries_without_end(const struct request_case *c)
     return c->beyond;
 }
 
-/* Returns whether a FLUSH has the wrong ICRC that Linux rxe computes (D15). After the bytes that
- * the ICRC covers, rxe adds the bytes from the BTH to the ICRC to the CRC again. The second time,
- * it masks no field. */
+/* Returns whether a FLUSH has the wrong ICRC that Linux rxe computes (D15). rxe computes the CRC
+ * over the bytes that the ICRC covers. Then rxe continues the CRC over the bytes from the BTH up to
+ * the ICRC a second time, without masking a field. */
 static bool flush_icrc(const struct roce_pkt *pkt)
 {
     uint32_t bth_off = pkt->payload_off - pkt->op->len;
@@ -421,8 +429,8 @@ static bool flush_icrc(const struct roce_pkt *pkt)
 
 /* ---- Quirks of UC messages ------------------------------------------------------------------- */
 
-/* Returns whether Linux rxe dropped a UC message because of an earlier loss (D10). It drops a WRITE
- * after the loss of a packet of any earlier WRITE. It drops a SEND after the loss of a packet of
+/* Returns whether Linux rxe dropped a UC message because of an earlier loss (D10). rxe drops a
+ * WRITE after the loss of a packet of any earlier WRITE, and a SEND after the loss of a packet of
  * the previous message. */
 static bool loses_after_loss(const struct delivery_case *c)
 {

@@ -14,7 +14,7 @@
 #include "engine/reasons/rc_response_case.h"
 #include "flow/base/rules.h"
 
-/* Recorded request that differs. */
+/* Recorded request that differs from the request of our RNIC. */
 struct request_case {
     const struct trace_packet *pkt;
     const struct tx_request *ours;
@@ -43,7 +43,7 @@ struct peer_quirk {
                                                    * ICRC that the peer computes and accepts */
 };
 
-/* Profile that selects the quirks which every version of Linux rxe has. They apply only to packets
+/* Profile with the quirks of all known versions of Linux rxe. These quirks apply only to packets
  * whose sender was recognised as rxe (flow/base/peer.h). */
 #define PEER_QUIRKS_AUTO "auto"
 

@@ -101,9 +101,10 @@ static bool has_wrong_place(const struct response_case *c)
             e != s->req);
 }
 
-/* Returns whether an MSN counts far more messages than PSNs were requested, or far fewer messages
- * than were sent before the first captured request. If the network reorders, the responder may
- * answer requests that were sent before the first captured one. */
+/* Returns whether the MSN of the response counts far more messages than PSNs were requested, or far
+ * fewer messages than were sent before the first captured request. An MSN that counts slightly
+ * fewer is possible: if the network reorders packets, the response may answer a request that was
+ * sent before the first captured one. */
 static bool has_impossible_msn(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);

@@ -13,10 +13,11 @@
  * executed. Such a NAK is wrong, because a fatal NAK ends the QP. */
 bool refuses_executed(const struct inferred_setup *s, uint32_t event);
 
-/* Returns whether the responder sent a sequence NAK of a request again (R068). After the request
- * arrives, the responder expects the next PSN. Returns false if the network duplicated the first
- * NAK, or if the responder may have sent an RNR NAK in between that was lost. If the responder does
- * not number its packets, also returns false if a copy of the request was captured in between. */
+/* Returns whether response `event` is a sequence NAK that repeats an earlier sequence NAK of the
+ * same PSN, which R068 forbids. After the NAKed request arrives, the responder expects the next
+ * PSN. Returns false if the network duplicated the first NAK, or if the responder may have sent an
+ * RNR NAK in between that was lost. If the responder does not number its packets, also returns
+ * false if a copy of the request was captured in between. */
 bool repeats_sequence_nak(const struct inferred_setup *s, uint32_t event);
 
 /* Returns whether the PSN of an ACK or NAK contradicts its MSN, which must be the number of

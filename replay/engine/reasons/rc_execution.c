@@ -256,11 +256,12 @@ static size_t execution_of_data(struct execution *x, uint32_t event, uint32_t ms
         !read_begins(x, event, e, roce_opcode_starts(op)))
         return NO_EXECUTION;
     again = x->copies[k] > 1 || x->responded[k];
-    /* R103 allows the MSN of a READ response First to count the READ, or not to count it. */
     most = again || !x->rxe ? x->most : k + 1;
     least = k + 1 > least ? k + 1 : least;
     if (!roce_opcode_has(op, ROCE_HDR_AETH))
         return least <= most ? least : NO_EXECUTION;
+    /* R103 allows the MSN of a READ response First not to count the READ yet: then one more message
+     * was executed than the MSN counts. */
     found = first_with(s, msgs, least, most);
     return found == NO_EXECUTION && !counts_messages(s, event)
                ? first_with(s, msgs + 1, least, most)

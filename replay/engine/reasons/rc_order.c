@@ -9,7 +9,7 @@
 #define ORDER_NEAR 64u
 
 /* Maximum difference between the MSNs of two responses for which skips_response() examines the
- * requests in between. It bounds the time of the search. */
+ * requests in between. This limit bounds the time of the search. */
 #define MESSAGES_NEAR 64
 
 bool order_shows_captured(const struct inferred_setup *s, uint32_t event)

@@ -69,7 +69,7 @@ bool answers_uncaptured_request(const struct inferred_setup *s, uint32_t event, 
 bool may_ack_data(const struct response_case *c);
 
 /* Returns whether a NAK refuses the retransmission of a READ or atomic that the responder had
- * executed. The responder's program deregistered the region in between. */
+ * executed. The responder's program may have deregistered the region after the execution. */
 bool refuses_repeated(const struct response_case *c);
 
 /* Returns whether an earlier request differs in its opcode from the first copy with its PSN. Which

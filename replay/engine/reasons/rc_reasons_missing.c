@@ -4,8 +4,8 @@
 #include "infer/request_table.h"
 #include "wire/codes.h"
 
-/* If an MSN seems to count at least this number of messages fewer than were captured, it has
- * wrapped at 2^24. */
+/* If an MSN seems to be lower than the number of captured messages by at least this number, the MSN
+ * has wrapped at 2^24. */
 #define MSN_WRAPPED 0x10000
 
 /* This file has the reasons why a difference is inconclusive because a particular packet was not
@@ -144,10 +144,11 @@ static bool naks_unseen(const struct response_case *c)
 
 /*
  * Returns whether the recorded responder sent a sequence NAK where our RNIC sends an RNR NAK, and
- * the requester then retransmitted sooner than an RNR NAK allows.
+ * the recorded requester then retransmitted sooner than it may after an RNR NAK.
  *
- * The request that our RNIC received was then lost behind the capture point. The capture also lacks
- * the requests that followed it.
+ * If so, the recorded responder never received the request that our RNIC refuses with the RNR NAK:
+ * the request was lost behind the capture point. The capture also lacks the out-of-order requests
+ * that caused the sequence NAK.
  */
 static bool naks_lost(const struct response_case *c)
 {
@@ -229,10 +230,10 @@ static bool answers_late_copy(const struct response_case *c, int64_t rel)
     return c->rxe && copies > 1;
 }
 
-/* Returns whether an ACK has the PSN of data that the requester never received, because the data
- * was lost before the capture point. The requester retransmits the READ or atomic, or the ACK may
- * answer a late copy of the request with the previous PSN. The responder sent the ACK to announce
- * credits (9.7.7.2). */
+/* Returns whether an ACK has the PSN of a READ or atomic whose data may have been lost before the
+ * capture point. After such data, a responder may send an ACK to announce credits (9.7.7.2). One of
+ * two facts must show the loss or explain the ACK: the requester retransmits the READ or atomic, or
+ * the ACK may answer a late copy of the request with the previous PSN (answers_late_copy()). */
 static bool follows_lost_data(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);

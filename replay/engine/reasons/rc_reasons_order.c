@@ -203,8 +203,8 @@ static bool answers_swapped(const struct response_case *c)
     return swapped && same <= count_ours(c, rel, kind, msn);
 }
 
-/* Returns whether a sequence NAK has a PSN that an earlier response shows as executed. The network
- * reordered the NAKs. */
+/* Returns whether a sequence NAK has a PSN that an earlier captured response shows as executed. If
+ * so, the network reordered the NAK and this response. */
 static bool was_overtaken_nak(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -261,8 +261,9 @@ static bool refuses_delayed(const struct response_case *c)
 }
 
 /* Returns whether each byte of a READ response equals the byte of a response of our RNIC to some
- * copy of the READ. Requests wrote these bytes between the copies, and the responder may have
- * answered another copy than our RNIC, or may have executed the requests between other copies. */
+ * copy of the READ. Such data is possible if requests wrote these bytes between two copies: the
+ * responder may have answered another copy than our RNIC, or may have executed the writing requests
+ * between other copies. */
 static bool answers_other_copy(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);

@@ -41,8 +41,8 @@ bool refuses_repeated(const struct response_case *c)
     return copies > 1;
 }
 
-/* Returns whether a NAK refuses a WRITE packet after the first of its message, as the last response
- * of the connection. The responder's program deregistered the region in between. */
+/* Returns whether a NAK refuses a Middle or Last packet of a WRITE and is the last response of the
+ * connection. The responder's program may have deregistered the region after the first packet. */
 static bool refuses_rest(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -80,8 +80,9 @@ bool follows_other_request(const struct response_case *c)
     return false;
 }
 
-/* Returns whether the response differs only in its data, another connection wrote some of this
- * memory, and the capture lacks some of the executed requests. */
+/* Returns whether the response differs only in its data, another connection wrote some of the
+ * memory that the data is from, and the capture may lack packets of connections to this
+ * responder. */
 static bool other_wrote(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);

@@ -38,10 +38,11 @@ struct response_case {
     bool data;        /* true: the recorded response differs from `ours` only in the payload or in
                        * the value of an Atomic ACK */
     bool reorders;    /* the capture shows that the network reorders responses */
-    bool others_lack; /* true: for another connection with the same responder, the capture lacks
-                       * packets or shows loss */
-    bool others_gap;  /* true: for another connection with the same responder, the capture lacks
-                       * every copy of a request, or a request may have arrived late */
+    bool others_lack; /* true: for some connection of the responder (also this one), the capture
+                       * lacks packets or shows loss */
+    bool others_gap;  /* true: the payloads differ and for some connection of the responder (also
+                       * this one), the capture lacks an executed request; or a request of
+                       * another connection may have arrived late */
     bool rxe;         /* the responder is known to be Linux rxe */
     uint32_t dir_idx; /* index of `dir` in the session */
     struct shadow_memory *memory; /* memory of the responder */

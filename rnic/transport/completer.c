@@ -65,8 +65,8 @@ static bool complete_before(struct rnic_requester *req, rnic_pos pos)
             return false;
         rnic_requester_answered(req, end < pos ? end : pos);
         if (req->cur != req->sq.head)
-            continue; /* The requester has sent packets of the WQE after this one, so that WQE is
-                       * not a local operation. */
+            continue; /* the requester has already sent the WQE that is now the oldest, so that
+                       * WQE is not a local operation that waits */
         rnic_requester_after_response(req, req->response_time);
         if (!req->started)
             return true; /* a local operation that waited for the acknowledgement has failed and
@@ -77,8 +77,8 @@ static bool complete_before(struct rnic_requester *req, rnic_pos pos)
 
 /* ---- checking a response --------------------------------------------------------------------- */
 
-/* Classifies the PSN of a response (9.7.6; R137, R144): the oldest unacknowledged request or a
- * later one, an older request, or a request never sent. */
+/* Classifies a response by its PSN (9.7.6; R137, R144). The PSN can be in flight, already
+ * acknowledged (duplicate), or never sent (ghost). */
 static enum rnic_comp_step check_psn(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     int32_t ahead = roce_psn_diff(roce_pkt_psn(pkt), rnic_pos_psn(req->attr.sq_psn, req->una));
@@ -149,9 +149,9 @@ static bool is_for_head_wqe(const struct rnic_requester *req)
            req->response_pos < rnic_swqe_end(head_of(req));
 }
 
-/* Acknowledges all requests before the request of the current response (R069, R139, R140, R145). A
- * NAK may have a PSN in the middle of a READ: it acknowledges only the requests before that READ.
- */
+/* Acknowledges all requests before the request of the current response (R069, R139, R140, R145). If
+ * the response is a NAK with a PSN in the middle of a READ, it acknowledges only the requests
+ * before that READ. */
 static enum rnic_comp_step acknowledge_earlier(struct rnic_requester *req,
                                                const struct roce_pkt *pkt)
 {
@@ -181,8 +181,8 @@ static enum rnic_comp_step check_kind(struct rnic_requester *req, const struct r
     return rnic_wr_is_atomic(opcode) ? RNIC_COMP_PLACE_ATOMIC : RNIC_COMP_BAD_RESPONSE;
 }
 
-/* Checks the order of READ responses (R141): First or Only at the start of the READ or of its
- * retransmission, Middle or Last after that. */
+/* Checks the order of READ responses (R141). The response to a READ, or to its retransmission,
+ * begins with First or Only. All later packets are Middle or Last. */
 static enum rnic_comp_step check_order(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     const struct rnic_swqe *wqe = head_of(req);
@@ -257,8 +257,7 @@ static bool restart_pending(const struct rnic_requester *req)
     return req->restarted || req->nxt == req->una || req->retry.wait == RNIC_RETRY_RNR;
 }
 
-/* Goes back to the oldest request and increments *counter. Does nothing if the requester has
- * already gone back to that request, or is about to (restart_pending()). */
+/* Goes back to the oldest request and increments *counter. Does nothing if restart_pending(). */
 static enum rnic_comp_step restart(struct rnic_requester *req, uint64_t *counter)
 {
     if (restart_pending(req))
@@ -277,8 +276,8 @@ static enum rnic_comp_step nak_psn_seq(struct rnic_requester *req, const struct 
                                        : restart(req, &req->counters->packet_seq_err);
 }
 
-/* Starts the RNR wait for any kind of request (R156, R157, R159). A second RNR NAK during the wait
- * is ignored. */
+/* Handles an RNR NAK, for any kind of request: starts the RNR wait (R156, R157, R159). An RNR NAK
+ * that arrives during the wait is ignored. */
 static enum rnic_comp_step nak_rnr(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     if (req->retry.wait == RNIC_RETRY_RNR)
@@ -357,8 +356,8 @@ static enum rnic_comp_step bad_memory(struct rnic_requester *req, const struct r
     return RNIC_COMP_DONE;
 }
 
-/* Counts a duplicate response (R144, R161). A repetition of the newest ACK may carry new credits
- * (R137). */
+/* Counts a duplicate response (R144, R161). If the newest ACK arrives again, it may carry new
+ * credits (R137). */
 static enum rnic_comp_step count_duplicate(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     rnic_pos newest = req->una - 1;

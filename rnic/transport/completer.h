@@ -10,23 +10,23 @@
  *      an error code for it.
  *   4. Afterwards the device calls rnic_requester_ready() and reads req->retry.deadline again.
  *
- * The memory belongs to struct rnic_requester. Section numbers are those of IBTA vol. 1 ch. 9,
- * release 1.x; R001.. are the rules of rnic/rules.md.
+ * The completer has no state except that of its requester. Section numbers are those of IBTA vol. 1
+ * ch. 9, release 1.x; R001.. are the rules of rnic/rules.md.
  *
  * Where the specification allows several behaviours: reserved syndromes, and an AETH with a NAK in
- * a READ response, are ignored (R147; as hfi1 does). The requester goes back to a position only
- * once until the responder acknowledges more or the timer expires (R161). A NAK "sequence error"
- * during an RNR wait is ignored, because Linux rxe sends one after the RNR NAK (deviation D8 in
- * traces/linux-rxe.md). The response to a retransmitted READ may begin with a First packet or, as
- * rxe sends it, with a Middle packet (deviation D4).
+ * a READ response, are ignored (R147; as hfi1 does). The requester goes back to the same position
+ * again only after the responder has acknowledged more requests, or the timer has expired (R161). A
+ * NAK "sequence error" during an RNR wait is ignored, because Linux rxe sends such a NAK after the
+ * RNR NAK (deviation D8 in traces/linux-rxe.md). The response to a retransmitted READ may begin
+ * with a First packet or, as in rxe, with a Middle packet (deviation D4).
  */
 #ifndef RNIC_COMPLETER_H
 #define RNIC_COMPLETER_H
 
 #include "transport/requester.h"
 
-/* List of the steps: those of a valid response by its kind, then those of NAKs, then those of
- * errors. */
+/* Steps of the completer, each with its function. The steps of valid responses are first, then
+ * those of NAKs, then those of bad, duplicate and ignored responses. */
 #define RNIC_COMP_STEPS(X)                                                                         \
     X(CHECK_PSN, check_psn)                                                                        \
     X(CHECK_SYNDROME, check_syndrome)                                                              \

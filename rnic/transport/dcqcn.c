@@ -61,7 +61,7 @@ enum rnic_dcqcn_phase rnic_dcqcn_phase(const struct rnic_dcqcn *dc,
     return least > attr->rpg_threshold ? RNIC_DCQCN_HYPER : RNIC_DCQCN_ADDITIVE;
 }
 
-/* Returns the amount by which an increase raises the target rate in the current phase, bits per
+/* Returns the amount that one rate increase adds to the target rate in the current phase, bits per
  * second. */
 static uint64_t increase_step(const struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr)
 {
@@ -74,8 +74,8 @@ static uint64_t increase_step(const struct rnic_dcqcn *dc, const struct rnic_dcq
 }
 
 /* Applies one rate increase. Adds the step of the current phase to the target rate. Then moves the
- * current rate halfway to the target rate, rounded up so that it reaches the target rate in the
- * end. */
+ * current rate halfway to the target rate. Rounding up lets the current rate reach the target
+ * rate. */
 static void increase_rate(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr)
 {
     dc->target += increase_step(dc, attr);
@@ -86,9 +86,10 @@ static void increase_rate(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *a
         dc->limited = false;
 }
 
-/* Applies the timed increases up to `now`. In the last phase, once the rate is one step below the
- * target, rate and target rise by the same step each time. A formula computes these increases
- * together, because an idle time may be long. */
+/* Applies the rate increases of the timer that are due at `now`. After more than rpg_threshold
+ * timer increases, the timer no longer changes the phase. Once the current rate is one step below
+ * the target rate, each further increase adds one step to both. A formula applies these increases
+ * at once, because many can be due after an idle time. */
 static void apply_timed_increases(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr,
                                   uint64_t now)
 {

@@ -11,9 +11,9 @@
  *   3. rnic_dcqcn_next() before a packet is sent: the earliest time for the packet.
  *   4. rnic_dcqcn_sent() after the packet was sent.
  *
- * All arithmetic is on integers, with the caller's time and bytes, so equal calls give equal rates.
- * There is no timer: each call applies the timer events since the previous call, so an idle QP
- * costs nothing.
+ * All arithmetic is on integers. The caller passes the time and the bytes, so the same calls always
+ * give the same rates. There is no timer: each call applies the timer events since the previous
+ * call, so an idle QP costs nothing.
  *
  * Where the paper and products differ, parameters select the behaviour. With clamp_tgt_rate 1, each
  * rate reduction sets the target to the current rate, as in the paper. Alpha is updated once each
@@ -54,11 +54,12 @@ struct rnic_dcqcn_attr {
 #undef X
 };
 
-/* Sets the vendor's defaults; rpg_max_rate should be the rate of the link. */
+/* Sets the defaults of the vendor's tools. The caller should then set rpg_max_rate to the rate of
+ * the link. */
 void rnic_dcqcn_defaults(struct rnic_dcqcn_attr *attr);
 
-/* Returns whether each parameter is in its range and the minimum rate is not above the maximum
- * rate. */
+/* Returns whether each parameter is in its range, and neither the minimum rate nor the rate after
+ * the first CNP exceeds the maximum rate. */
 bool rnic_dcqcn_valid(const struct rnic_dcqcn_attr *attr);
 
 /* Phases of the rate increase. */
@@ -75,7 +76,7 @@ struct rnic_dcqcn {
     uint64_t next;     /* earliest time of the next packet */
     uint64_t timer_at; /* time of the next timed increase */
     uint64_t alpha_at; /* time of the next update of alpha */
-    uint64_t cut_at;   /* time of the last rate reduction, or of the pending one */
+    uint64_t cut_at;   /* time of the last rate reduction; if cut_due, of the pending one */
     uint32_t bytes;    /* bytes sent since the last rate increase by the byte counter or the last
                         * rate reduction */
     uint32_t alpha;    /* alpha, in units of 2^-20 */

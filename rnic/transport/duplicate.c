@@ -10,8 +10,8 @@ enum rnic_resp_step rnic_resp_duplicate(struct rnic_responder *resp, const struc
     int32_t ahead = roce_psn_diff(roce_pkt_psn(pkt), rnic_responder_epsn(resp));
 
     resp->counters->duplicate_request++;
-    /* The PSN precedes the first PSN of this connection, so the request probably belongs to an
-     * earlier connection with the same QPN. The responder drops the request. An ACK would
+    /* If the PSN precedes the first PSN of this connection, the request probably belongs to an
+     * earlier connection with the same QPN. The responder drops this request, because an ACK would
      * acknowledge a request that the present peer never sent (a ghost ACK, R252). */
     if ((rnic_pos)-ahead > resp->epos)
         return RNIC_RESP_DROP;
@@ -51,9 +51,9 @@ enum rnic_resp_step rnic_resp_duplicate_read(struct rnic_responder *resp,
     return RNIC_RESP_DONE;
 }
 
-/* Queues the response to a duplicate atomic, with the stored original value (R114-R116). Its
- * operands are ignored, because Linux rxe retransmits FLUSH and ATOMIC WRITE with another address
- * (deviation D17 in traces/linux-rxe.md). */
+/* Queues the response to a duplicate atomic, with the stored original value (R114-R116). The
+ * operands of the duplicate are not compared, because Linux rxe retransmits FLUSH and ATOMIC WRITE
+ * with another address (deviation D17 in traces/linux-rxe.md). */
 enum rnic_resp_step rnic_resp_duplicate_atomic(struct rnic_responder *resp,
                                                const struct roce_pkt *pkt)
 {
@@ -70,9 +70,8 @@ enum rnic_resp_step rnic_resp_duplicate_atomic(struct rnic_responder *resp,
 }
 
 /* Repeats the newest ACK for a duplicate SEND or WRITE (R109, R110). A duplicate of the newest
- * packet is acknowledged even without AckReq: the packet with AckReq comes later, and may be lost
- * again. Without this ACK, the requester would not know that the responder executed its requests.
- */
+ * packet is acknowledged even without AckReq. Otherwise the requester learns that its requests were
+ * executed only from a later packet with AckReq, which may be lost again. */
 enum rnic_resp_step rnic_resp_duplicate_ack(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     if (RNIC_FAULT(DUPLICATE_COUNTS) && roce_opcode_ends(pkt->op))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Message: a SEND or WRITE that is received packet by packet, and the checks of its packets. The
- * responder (RC, XRC) and uc.c share this code. Section numbers are those of IBTA vol. 1. */
+/* Message: a SEND or WRITE that arrives packet by packet, and the checks of its packets.
+ * responder.c (RC, XRC) and uc.c share this code. Section numbers are those of IBTA vol. 1. */
 #ifndef RNIC_MESSAGE_H
 #define RNIC_MESSAGE_H
 
@@ -55,10 +55,10 @@ struct rnic_range {
 
 struct rnic_range rnic_message_range(const struct rnic_message *msg, const struct roce_pkt *pkt);
 
-/* Writes the payload of a WRITE packet to memory, and the last bytes after all others: some
- * programs poll the end of their buffer to detect that all data arrived (ib_write_lat does). If the
- * end is aligned, the last 8 or 4 bytes are written by one store. The specification guarantees no
- * such order before the completion, but hardware provides it. */
+/* Writes the payload of a WRITE packet to memory, and its last bytes after all others. Some
+ * programs, for example ib_write_lat, poll the end of their buffer to detect that all data arrived.
+ * If the end is aligned, one store writes the last 8 or 4 bytes. The specification guarantees no
+ * such order before the completion, but hardware provides this order. */
 void rnic_message_write(uint8_t *to, const uint8_t *from, size_t len);
 
 /* Returns the successful completion of the message that ends with packet `pkt` (R087, R202, R203).

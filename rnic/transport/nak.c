@@ -14,8 +14,8 @@ enum rnic_resp_step rnic_resp_nak_psn_seq(struct rnic_responder *resp, const str
     return RNIC_RESP_DONE;
 }
 
-/* Sends an RNR NAK (class B): there is no receive WQE (R093, R094, R096, R097). Later packets in
- * flight are dropped (R070). */
+/* Sends an RNR NAK (class B), because no receive WQE is posted (R093, R094, R096, R097). The
+ * responder drops the later packets in flight (R070). */
 enum rnic_resp_step rnic_resp_nak_rnr(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     (void)pkt;
@@ -30,8 +30,8 @@ enum rnic_resp_step rnic_resp_nak_rnr(struct rnic_responder *resp, const struct 
 }
 
 /* Sends an invalid-request NAK (class C: R072, R073, R075, R076, R079-R081, R120, R126). If the
- * message uses a receive WQE, the WQE completes with the status that hfi1 uses. The RNIC_WC_REM_*
- * statuses would be wrong, because they are those of the peer's requester. */
+ * message uses a receive WQE, the WQE completes with LOC_QP_OP_ERR, as in hfi1. The RNIC_WC_REM_*
+ * statuses would be wrong, because they are for the requester of the peer. */
 enum rnic_resp_step rnic_resp_nak_invalid_req(struct rnic_responder *resp,
                                               const struct roce_pkt *pkt)
 {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Raw packets: a message is a whole Ethernet frame without FCS, on the queues of a requester and a
- * responder. Called by the device. IBTA has no such service: this is IBV_QPT_RAW_PACKET of
- * ibv_create_qp(3). A frame completes when it is sent. A receiver drops a frame for which it has no
- * receive WQE, or whose receive buffer is too short, and counts it.
+ * Raw packets: the service of IBV_QPT_RAW_PACKET in ibv_create_qp(3), which IBTA does not define. A
+ * message is a whole Ethernet frame without FCS. The service uses the send queue of a requester and
+ * the receive queue of a responder. The device calls these functions.
+ *
+ * A frame completes when it is sent. A receiver drops and counts a frame that finds no receive WQE,
+ * or whose receive buffer is too short.
  */
 #ifndef RNIC_RAW_H
 #define RNIC_RAW_H
@@ -14,11 +16,11 @@
 #define RNIC_RAW_MIN 14u            /* shortest frame: its Ethernet header, bytes */
 #define RNIC_RAW_MAX ROCE_FRAME_MAX /* longest frame that can be sent, bytes */
 
-/* Returns whether rnic_raw_post() would accept *wr, that is, not return INVALID. */
+/* Returns true if rnic_raw_post() would not return INVALID for *wr. The queue may be full. */
 bool rnic_raw_accepts(const struct rnic_requester *req, const struct rnic_send_wr *wr);
 
-/* Posts a SEND of a frame, as rnic_requester_post(). Returns INVALID also for a length outside of
- * RNIC_RAW_MIN..RNIC_RAW_MAX. */
+/* Posts a SEND of a frame, in the same way as rnic_requester_post(). Returns INVALID also for a
+ * length outside of RNIC_RAW_MIN..RNIC_RAW_MAX. */
 enum rnic_sq_post rnic_raw_post(struct rnic_requester *req, const struct rnic_send_wr *wr);
 
 /* Copies the next frame to `buf`, which has room for RNIC_RAW_MAX bytes, and completes its WQE.

@@ -55,8 +55,8 @@ static void begin_request(const struct rnic_requester *req, struct roce_pkt *pkt
     pkt->payload_len = 0;
 }
 
-/* Builds a READ request for the position req->nxt: for the whole READ, or for its missing rest
- * (R058, R112, R140). */
+/* Builds a READ request at position req->nxt. The request asks for the whole READ or, if
+ * retransmitted, for its missing rest (R058, R112, R140). */
 static void put_read(struct rnic_requester *req, struct roce_pkt *pkt, struct rnic_swqe *wqe)
 {
     uint32_t off = (uint32_t)(req->nxt - wqe->pos) * req->attr.path_mtu;

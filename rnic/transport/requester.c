@@ -181,7 +181,7 @@ static void execute_local_wqes(struct rnic_requester *req)
     while (req->started && req->cur != req->sq.tail) {
         struct rnic_swqe *wqe = rnic_sq_wqe(&req->sq, req->cur);
 
-        /* With max_rd_atomic 0 the operation can never be sent. */
+        /* With max_rd_atomic 0, a READ or atomic can never be sent. */
         if (rnic_wr_is_fetch(wqe->opcode) && req->attr.max_rd_atomic == 0 && !req->draining)
             wqe->status = RNIC_WC_LOC_QP_OP_ERR;
         if (req->cur != req->sq.head)
@@ -261,7 +261,7 @@ void rnic_requester_expire(struct rnic_requester *req, uint64_t now)
 {
     switch (rnic_retry_expire(&req->retry, now)) {
     case RNIC_RETRY_IDLE:
-    case RNIC_RETRY_RNR: break; /* nothing to do: the RNR NAK has already set nxt */
+    case RNIC_RETRY_RNR: break; /* nak_rnr() has already gone back to una */
     case RNIC_RETRY_ACK:
         req->counters->local_ack_timeout_err++;
         req->restarted = false; /* the latest go-back got no response, so another one is allowed */
@@ -273,10 +273,10 @@ void rnic_requester_expire(struct rnic_requester *req, uint64_t now)
 /* ---- building the next packet ---------------------------------------------------------------- */
 
 /* Returns whether credits allow the WQE at cur to be sent (R134, R135). A message that uses a
- * receive WQE needs a credit. Without a credit, one message may send its first packet, with AckReq,
- * and continues after the ACK. One message may also be sent if nothing is in flight, so that a
- * wrong MSN cannot block the queue. Packets that were first sent before the responder sent its
- * first credits are retransmitted without a credit (R153). */
+ * receive WQE needs a credit. The first message without a credit may send its first packet, with
+ * AckReq; its other packets follow after the ACK. If nothing is in flight, any message may do this;
+ * otherwise a wrong MSN could block the queue. A retransmission needs no credit, because the
+ * responder may have sent its first credits only after the first transmission (R153). */
 static bool has_credit(const struct rnic_requester *req, const struct rnic_swqe *wqe)
 {
     int32_t over;
@@ -334,8 +334,8 @@ bool rnic_requester_next_is_single_write(const struct rnic_requester *req)
     return wqe->opcode == RNIC_WR_WRITE && wqe->psn_cnt == 1 && req->nxt == req->max;
 }
 
-/* Calls ops->step() for the packet that was built last, at the position before nxt. The packet
- * belongs to the WQE at index cur. */
+/* Reports the steps of the packet that was built last, at the position before nxt, to ops->step().
+ * The packet belongs to the WQE at index cur. */
 static void report_packet_sent(const struct rnic_requester *req, const struct rnic_swqe *wqe,
                                bool again, bool first)
 {

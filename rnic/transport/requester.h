@@ -27,12 +27,12 @@
  * its last packet (R167). If a WQE fails before all its packets were sent, the next WQE begins with
  * the PSN after the last packet sent.
  *
- * Choices where the specification leaves one: AckReq is set in every Last and Only, and in the
- * middle of a message at every RNIC_ACK_EVERY-th position (R133). Credits do not limit until the
- * responder sends a valid code (R134). The requester detects a local protection error when it
- * builds the packet. It then sends nothing more, and the WQE completes in error after all earlier
- * WQEs (R198). Section numbers are those of IBTA vol. 1 ch. 9, release 1.x; R001.. are the rules of
- * rnic/rules.md.
+ * Choices that the specification permits: AckReq is set in every Last and Only, and in the middle
+ * of a message at every RNIC_ACK_EVERY-th position (R133). Credits limit the requester only after
+ * the responder has sent a valid credit code (R134). The requester detects a local protection error
+ * when it builds the packet. The requester then sends nothing more, and the WQE completes in error
+ * after all earlier WQEs (R198). Section numbers are those of IBTA vol. 1 ch. 9, release 1.x;
+ * R001.. are the rules of rnic/rules.md.
  */
 #ifndef RNIC_REQUESTER_H
 #define RNIC_REQUESTER_H
@@ -42,12 +42,13 @@
 #include "wire/pkt.h"
 
 /* Maximum number of unacknowledged positions: half of the PSN space, so that old and new PSNs are
- * distinguishable (R060). Only READs approach the limit: one request packet uses a PSN for each
- * response packet. */
+ * distinguishable (R060). Only READs approach the limit, because one READ request uses a PSN for
+ * each response packet. */
 #define RNIC_PSN_SPAN (UINT64_C(1) << 23)
 
 /* Default maximum of unacknowledged SEND and WRITE packets: 1 MiB at a path MTU of 4096. This
- * exceeds the packets in flight on a local path, and limits the loss at an overloaded receiver. */
+ * exceeds the packets in flight on a local path. It also limits the number of packets that an
+ * overloaded receiver can lose. */
 #define RNIC_WINDOW 256u
 
 /* Maximum distance between two packets with AckReq: a quarter of the window, so that ACKs arrive
@@ -108,19 +109,19 @@ struct rnic_requester {
     rnic_pos response_pos;
     uint64_t response_time;
 
-    /* Counters of the WQEs from index sq.head up to, but without, index cur. */
-    rnic_pos fetch_psns; /* number of unacknowledged positions of READs, which the window does not
-                          * count */
-    uint32_t fetch_cnt;  /* number of READs, atomics, FLUSH and ATOMIC WRITE */
+    /* Counters of READs, atomics, FLUSHes and ATOMIC WRITEs, in the WQEs from index sq.head up to,
+     * but without, index cur. */
+    rnic_pos fetch_psns; /* number of unacknowledged positions, which `window` does not limit */
+    uint32_t fetch_cnt;  /* number of WQEs */
 
-    uint32_t
-        cur; /* index of the WQE at position nxt, or of the next WQE; sq.tail if there is none */
+    uint32_t cur; /* index of the WQE that is sent or executed next; sq.tail if there is none */
     struct rnic_sq sq;
     bool started;
     bool draining;  /* the QP is in SQD */
     bool watched;   /* ops->step() is called for each step of a WQE; the device may change this flag
                      * at any time */
-    bool restarted; /* the requester already went back for a NAK or implied NAK at una (R161) */
+    bool restarted; /* the requester has already gone back to una after a NAK or implied NAK
+                     * (R161) */
     bool limited;   /* the responder sends credits, which limit the requester */
     bool ignore_credits; /* credits are ignored; the device sets it before the start */
     bool
@@ -145,19 +146,20 @@ void rnic_requester_reset(struct rnic_requester *req);
 /* Stops the requester and completes all WQEs with WR_FLUSH_ERR, the oldest first (R189). */
 void rnic_requester_flush(struct rnic_requester *req);
 
-/* Moves from SQE to RTS: sending continues with the next PSN. The send queue must be empty. */
+/* Moves the QP from SQE to RTS: the requester continues with the next PSN. The send queue must be
+ * empty. */
 void rnic_requester_resume(struct rnic_requester *req);
 
-/* Enters or leaves SQD. While draining, the requester begins no new message (R191). A local
- * operation that waited for the end of draining is executed before this function returns;
- * ops->failed() may be called. */
+/* Enters or leaves SQD. While draining, the requester begins no new message (R191). When draining
+ * ends, the local operations that waited for the end are executed before this function returns.
+ * They may call ops->failed(). */
 void rnic_requester_drain(struct rnic_requester *req, bool draining);
 
 /* Returns whether the QP is draining and every message already started is complete. */
 bool rnic_requester_drained(const struct rnic_requester *req);
 
-/* Posts a request, as rnic_sq_post(). Returns INVALID also for an operation that the service does
- * not support. A local operation that need not wait is executed and completed at once;
+/* Posts a work request with rnic_sq_post(). Returns INVALID also for an operation that the service
+ * does not support. If a local operation need not wait, it is executed and completed at once, and
  * ops->failed() may be called. */
 enum rnic_sq_post rnic_requester_post(struct rnic_requester *req, const struct rnic_send_wr *wr);
 
@@ -184,7 +186,7 @@ bool rnic_requester_next_is_single_write(const struct rnic_requester *req);
 bool rnic_requester_output(struct rnic_requester *req, struct roce_pkt *pkt, uint8_t *scratch,
                            uint64_t now);
 
-/* Handles the expiry of the timer if req->retry.deadline has passed. */
+/* Handles the expiry of the ACK timer or the RNR wait. Does nothing before req->retry.deadline. */
 void rnic_requester_expire(struct rnic_requester *req, uint64_t now);
 
 /* Returns the PSN of the next new request. */
@@ -198,11 +200,12 @@ static inline roce_psn rnic_requester_psn(const struct rnic_requester *req)
 /* Starts a go-back-N: the next packet sent is the one at una (R152). */
 void rnic_requester_go_back(struct rnic_requester *req);
 
-/* Uses one retry after a timeout, a sequence NAK or an implied NAK. Goes back to una, or fails the
- * oldest WQE if no retry is left (R154). */
+/* Uses one retry after a timeout, a sequence NAK or an implied NAK, and goes back to una. If no
+ * retry is left, the oldest WQE fails (R154). */
 void rnic_requester_retry(struct rnic_requester *req);
 
-/* Acknowledges the oldest WQE up to `pos`. The WQE completes if `pos` is its end (R138). */
+/* Acknowledges the packets of the oldest WQE before `pos`. The WQE completes if `pos` is its end
+ * (R138). */
 void rnic_requester_answered(struct rnic_requester *req, rnic_pos pos);
 
 /* Reports a step of the WQE with index `idx` to ops->step(), if the requester is watched. */
@@ -213,7 +216,7 @@ static inline void rnic_requester_report_step(const struct rnic_requester *req, 
         req->ops->step(req->qp, idx | RNIC_WQE_NUMBER, step, NULL);
 }
 
-/* Completes the oldest WQE. An unsignaled WQE writes a completion only for an error (R198). */
+/* Completes the oldest WQE. If the WQE is unsignaled, only an error writes a completion (R198). */
 void rnic_requester_complete(struct rnic_requester *req, enum rnic_wc_status status);
 
 /* Completes the oldest WQE with `status` and stops the requester (R146, R189). */

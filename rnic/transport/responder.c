@@ -283,8 +283,8 @@ enum rnic_resp_step rnic_resp_check_resource(struct rnic_responder *resp,
     return RNIC_RESP_CHECK_LENGTH;
 }
 
-/* Checks the payload length of the packet, the length of the message so far (9.7.4.1.5, 9.7.4.1.6;
- * R079-R082), and the alignment of an atomic (R120). */
+/* Checks the payload length of the packet and the length of the message so far (9.7.4.1.5,
+ * 9.7.4.1.6; R079-R082). For an atomic, checks the alignment (R120). */
 enum rnic_resp_step rnic_resp_check_length(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     switch (pkt->op->kind) {
@@ -313,8 +313,8 @@ enum rnic_resp_step rnic_resp_check_length(struct rnic_responder *resp, const st
     case ROCE_KIND_FLUSH:
         if (pkt->payload_len != 0 ||
             (pkt->feth.sel == RNIC_FLUSH_RANGE && pkt->reth.dma_len > RNIC_MESSAGE_MAX))
-            return RNIC_RESP_NAK_INVALID_REQ; /* a FLUSH range exceeds the maximum length (R126;
-                                               * R081) */
+            return RNIC_RESP_NAK_INVALID_REQ; /* a FLUSH has a payload or a range above the
+                                               * maximum length (R126; R081) */
         break;
     default:
         if (pkt->atomiceth.va % ATOMIC_LEN != 0 && !RNIC_FAULT(ATOMIC_UNALIGNED))
@@ -324,8 +324,8 @@ enum rnic_resp_step rnic_resp_check_length(struct rnic_responder *resp, const st
     return RNIC_RESP_CHECK_RKEY;
 }
 
-/* Checks R_Key, rights and range (9.7.4.1.7; R083, R084, R208). Length 0 needs no check (R085;
- * C9-88). A SEND has no R_Key; it uses its receive WQE. */
+/* Checks R_Key, rights and range of the request (9.7.4.1.7; R083, R084, R208). A request of length
+ * 0 needs no check (R085; C9-88), except FLUSH. A SEND has no R_Key; it uses its receive WQE. */
 enum rnic_resp_step rnic_resp_check_rkey(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     struct rnic_range range = {pkt->reth.va, pkt->reth.dma_len, pkt->reth.rkey};
@@ -425,9 +425,9 @@ static uint64_t atomic_value(const struct roce_atomiceth *eth, enum roce_kind ki
 }
 
 /* Executes an atomic. The device processes one packet at a time, so atomics of its QPs do not
- * overlap (R123). But the device of another process may execute an atomic on the same shared memory
- * at the same time, so the processor's own atomic operation is used. Operands in memory are in host
- * byte order. */
+ * overlap (R123). But another process can have a device that executes an atomic on the same shared
+ * memory at the same time, so this function uses an atomic operation of the processor. Operands in
+ * memory are in host byte order. */
 enum rnic_resp_step rnic_resp_execute_atomic(struct rnic_responder *resp,
                                              const struct roce_pkt *pkt)
 {
@@ -468,8 +468,8 @@ enum rnic_resp_step rnic_resp_execute_atomic_write(struct rnic_responder *resp,
 }
 
 /* Executes FLUSH (A19). The CPU that runs this function also stored the data of earlier requests,
- * so a memory fence before the response makes that data visible. The owner of the memory guaranteed
- * persistence by granting the FLUSH right. */
+ * so a memory fence before the response makes that data visible. Persistence needs no action: the
+ * owner of the memory guaranteed it by granting the FLUSH right. */
 enum rnic_resp_step rnic_resp_execute_flush(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     struct rnic_respres *res = rnic_respres_next(&resp->resources);

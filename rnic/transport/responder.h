@@ -8,8 +8,8 @@
  *   2. rnic_responder_input() for each request packet. The packet passes the steps of
  *      RNIC_RESP_STEPS in the order of the specification (R071). A bad packet causes a NAK and
  *      a completion or event, never an error code.
- *   3. rnic_responder_output() for each response packet, after the responder has called
- *      ops->ready() because responses wait.
+ *   3. rnic_responder_output() for each response packet. The responder calls ops->ready() when
+ *      the first response is queued.
  *   4. rnic_responder_posted() after a receive WQE was posted.
  *   5. rnic_responder_flush() in the error state, rnic_responder_reset() and rnic_responder_free()
  *      at the end.
@@ -22,7 +22,7 @@
  * are the same (R181), but each request names the SRQ, which supplies receive WQEs and the
  * protection domain. uc.h has the parts that only UC needs.
  *
- * Choices where the specification leaves one:
+ * Choices that the specification permits:
  *   - An ACK is sent only for AckReq (R099). A duplicate without AckReq is acknowledged only if it
  *     is the newest packet (R110).
  *   - An unsolicited ACK is sent when a receive WQE is posted after an ACK with zero credits
@@ -33,8 +33,9 @@
  *     does).
  *   - Atomic ACK and READ response carry the MSN of their own request. The response to a duplicate
  *     carries the current MSN (R103).
- *   - A sequence NAK still in the queue is updated when the missing request arrives: it then names
- *     the next missing one, or becomes an ACK (R067). hfi1 drops such a NAK instead.
+ *   - If the missing request arrives while the sequence NAK is still in the queue, the NAK is
+ *     updated: it then names the next missing request, or becomes an ACK (R067). hfi1 drops such a
+ *     NAK instead.
  */
 #ifndef RNIC_RESPONDER_H
 #define RNIC_RESPONDER_H
@@ -42,8 +43,8 @@
 #include "transport/message.h"
 #include "transport/response_queue.h"
 
-/* List of the steps: those of a valid request in their order, then those of duplicates, then those
- * of failures. */
+/* Steps of the responder, each with its function. The steps of a valid request are first, in the
+ * order of execution, then those of duplicates, then those of refused requests. */
 #define RNIC_RESP_STEPS(X)                                                                         \
     X(CHECK_PSN, check_psn)                                                                        \
     X(CHECK_OP_SEQ, check_op_seq)                                                                  \
@@ -83,9 +84,9 @@ enum rnic_resp_step {
         RNIC_RESP_DONE
 };
 
-/* Kind of the NAK that the responder queued or sent last: for a PSN gap (SEQ) or for a missing
- * receive WQE (RNR). It sends no other NAK of these kinds until the request with the expected PSN
- * arrives (R068, R070). */
+/* State after a NAK. SEQ: the responder queued or sent a sequence NAK for a PSN gap. RNR: it queued
+ * or sent an RNR NAK for a missing receive WQE. In both states it sends no further sequence NAK.
+ * The request with the expected PSN ends the state (R068, R070). */
 enum rnic_nak_state { RNIC_NAK_NONE, RNIC_NAK_SEQ, RNIC_NAK_RNR };
 
 /* Attributes of a QP in RTR. */
@@ -146,7 +147,8 @@ void rnic_responder_start(struct rnic_responder *resp, const struct rnic_respond
  * (R190). */
 void rnic_responder_reset(struct rnic_responder *resp);
 
-/* Drops queued responses, because a modify-QP call moved the QP to the error state. */
+/* Drops queued responses and executes no more requests, because a modify-QP call moved the QP to
+ * the error state. */
 void rnic_responder_stop(struct rnic_responder *resp);
 
 /* Completes and frees the receive WQE of the current message, resp->msg.wqe. */

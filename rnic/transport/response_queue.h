@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Response queue: the responses that a responder has yet to send, in the order of the requests
- * (R077). A later ACK replaces an unsent earlier ACK, because it acknowledges more requests (R064,
- * R069). Exception: a sequence NAK does not replace an ACK that is alone in the queue. Such an ACK
- * is erased if a response is added to the full queue. The queue has at most one entry for each
- * responder resource, and one ACK or NAK between two such entries, however many requests arrive. */
+ * (R077). A later ACK replaces an unsent earlier ACK, because the later one acknowledges more
+ * requests (R064, R069). Exception: if an ACK is alone in the queue, a sequence NAK does not
+ * replace it. Such an ACK is erased when the queue is full. The queue has at most one entry for
+ * each responder resource, and one ACK or NAK between two such entries. The size of the queue is
+ * therefore limited, however many requests arrive. */
 #ifndef TRANSPORT_RESPONSE_QUEUE_H
 #define TRANSPORT_RESPONSE_QUEUE_H
 
@@ -41,14 +42,15 @@ rnic_response_queue_last(struct rnic_response_queue *queue)
 /* Returns whether the queue contains exactly one ACK and no other response. */
 bool rnic_response_queue_is_ack(const struct rnic_response_queue *queue);
 
-/* Queues an ACK or NAK for `pos`, unless a queued response already acknowledges `pos`. A sequence
- * NAK does not replace an ACK that is alone in the queue: a forged request with a later PSN can
- * cause a NAK with a PSN that the requester has not sent, which it must ignore (R137). */
+/* Queues an ACK or NAK for `pos`. If the last entry is an ACK or NAK, replaces that entry, or does
+ * nothing if that entry has a later position. Exception: if an ACK is alone in the queue, a
+ * sequence NAK does not replace it. A forged request with a later PSN can cause a NAK with a PSN
+ * that the requester has not sent, which the requester must ignore (R137). */
 void rnic_response_queue_put_aeth(struct rnic_response_queue *queue, rnic_pos pos, uint8_t syndrome,
                                   uint32_t msn);
 
 /* Queues the response of resource `res` from `pos` on, before the responses of later requests
- * (R077). Replaces a queued response of that resource. */
+ * (R077). If a response of that resource is already queued, replaces it. */
 void rnic_response_queue_put_resource(struct rnic_response_queue *queue, uint8_t res, rnic_pos pos,
                                       uint32_t msn);
 

@@ -6,8 +6,8 @@
 
 /* Returns the syndrome of an ACK at transmission: the number of free receive WQEs, rounded down to
  * a credit code (R107). The code is "not valid" for a shared queue (R106, R181), or if credits are
- * off. The requester counts credits from the MSN of the ACK. The ACK can have the MSN of an earlier
- * request; then it offers fewer credits than are available, never more. */
+ * off. The requester counts credits from the MSN of the ACK. If the ACK has the MSN of an earlier
+ * request, it offers fewer credits than are available. */
 static uint8_t ack_syndrome(struct rnic_responder *resp)
 {
     uint8_t code = ROCE_CREDIT_NONE;
@@ -128,8 +128,8 @@ static uint8_t read_response_opcode(const struct rnic_respres *res, bool ends)
 }
 
 /* Builds the next packet of a READ response (R039, R063). Returns false if the R_Key is no longer
- * valid (R208). If the READ was executed for the first time, a NAK then replaces the response and
- * ends the connection. The response to a duplicate READ ends without a NAK (R113, R117). */
+ * valid (R208). If the READ was executed for the first time, a NAK then replaces the response, and
+ * the QP fails. If the response is for a duplicate READ, it ends without a NAK (R113, R117). */
 static bool put_read_response(struct rnic_responder *resp, struct roce_pkt *pkt,
                               struct rnic_queued_response *response, struct rnic_respres *res)
 {
@@ -176,8 +176,8 @@ bool rnic_responder_output(struct rnic_responder *resp, struct roce_pkt *pkt)
 {
     struct rnic_queued_response *response;
 
-    /* The loop terminates: each iteration builds a packet or removes an entry. Only an entry that
-     * is replaced by a NAK needs one more iteration. */
+    /* The loop terminates, because each iteration builds a packet or removes an entry. If a NAK
+     * replaces the removed entry, the next iteration builds the NAK. */
     while ((response = rnic_response_queue_first(&resp->responses)) != NULL) {
         struct rnic_respres *res;
 

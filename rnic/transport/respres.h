@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Responder resources: state of executed READs and atomics, for the response to a duplicate. The
- * responder executes a duplicate READ again, and answers a duplicate atomic with the stored
- * original value (R111-R119). There are max_dest_rd_atomic resources, used in turn.
+ * Responder resources: each stores the state of an executed READ or atomic, for the response to a
+ * duplicate. The responder executes a duplicate READ again, and answers a duplicate atomic with the
+ * stored original value (R111-R119). There are max_dest_rd_atomic resources, used in turn.
  *
  * The resources store positions (pos.h), not PSNs; the responder converts a PSN to a position.
  */
@@ -31,9 +31,9 @@ struct rnic_respres {
     uint32_t next; /* READ: packets already sent, 0 <= next < cnt */
     uint8_t kind;  /* READ, CMP_SWAP, FETCH_ADD, FLUSH or ATOMIC_WRITE; RESERVED: unused resource */
     bool response_queued;
-    bool response_sent;    /* the response was sent completely once, so a response queued now is a
-                            * repetition */
-    bool response_started; /* READ: the next packet continues a response (Middle or Last) */
+    bool response_sent;    /* the whole response was sent once, so a response queued now is for a
+                            * duplicate */
+    bool response_started; /* READ: the next packet is Middle or Last, not First or Only */
 };
 
 struct rnic_respres_ring {
@@ -45,13 +45,13 @@ struct rnic_respres_ring {
 /* Clears all resources and sets their number to `max`. */
 void rnic_respres_init(struct rnic_respres_ring *ring, uint8_t max);
 
-/* Changes the number of resources while no response is queued. Keeps the newest resources. */
+/* Changes the number of resources and keeps the newest ones. No response may be queued. */
 void rnic_respres_resize(struct rnic_respres_ring *ring, uint8_t max);
 
 /* Returns the resource for the next READ or atomic. Returns NULL if the peer exceeds its limit: the
- * first responses to `max` earlier READs and atomics are not sent completely yet (R076). If the
- * resource has a queued response to a duplicate, that response is dropped, because a peer within
- * its limit already received it. */
+ * first responses to `max` earlier READs and atomics are not completely sent (R076). If a response
+ * to a duplicate is queued for the resource, it is dropped when the resource is used again. A peer
+ * within its limit already received that response. */
 struct rnic_respres *rnic_respres_next(struct rnic_respres_ring *ring);
 
 /* Assigns resource `res` to a request and queues its response from the first PSN on. The caller
@@ -59,9 +59,9 @@ struct rnic_respres *rnic_respres_next(struct rnic_respres_ring *ring);
 void rnic_respres_use(struct rnic_respres_ring *ring, struct rnic_respres *res, enum roce_kind kind,
                       rnic_pos pos, uint32_t cnt);
 
-/* Returns the READ that a duplicate READ request at `pos` repeats, or NULL (R116). A duplicate has
- * the R_Key of the original, an address advanced by whole packets of `mtu` bytes, and no byte
- * beyond the original range (R111, R112). */
+/* Returns the READ whose duplicate is a READ request at `pos`, or NULL (R116). A duplicate has the
+ * R_Key of the original. Its address is advanced by whole packets of `mtu` bytes, and it ends
+ * within the original range (R111, R112). */
 struct rnic_respres *rnic_respres_read(struct rnic_respres_ring *ring, rnic_pos pos, uint64_t va,
                                        uint32_t len, uint32_t rkey, uint32_t mtu);
 
@@ -69,9 +69,9 @@ struct rnic_respres *rnic_respres_read(struct rnic_respres_ring *ring, rnic_pos 
 struct rnic_respres *rnic_respres_atomic(struct rnic_respres_ring *ring, rnic_pos pos,
                                          enum roce_kind kind);
 
-/* Restarts a READ response of `len` bytes at `pos` (R112) and returns true. Returns false if the
- * first response is still being sent and the duplicate begins after the packets already sent, or
- * ends before the end of the READ. The first response then continues. */
+/* Restarts a READ response of `len` bytes at `pos` (R112) and returns true. While the first
+ * response is still being sent, returns false if the duplicate begins after the packets already
+ * sent, or ends before the end of the READ. The first response then continues. */
 bool rnic_respres_restart(struct rnic_respres *res, rnic_pos pos, uint64_t va, uint32_t len);
 
 #endif

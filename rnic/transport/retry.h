@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Retry: timers and retry counters of a requester: the local ACK timeout, the wait after an RNR
- * NAK, and the two retry counters (R149-R158; IBTA vol. 1 9.7.6, C9-140). The requester decides
- * which packets to retransmit. Times are nanoseconds of the caller's clock.
+ * Retry: timers and retry counters of a requester. The timers are the local ACK timeout and the
+ * wait after an RNR NAK; each has a retry counter (R149-R158; IBTA vol. 1 9.7.6, C9-140). The
+ * requester decides which packets to retransmit. Times are nanoseconds of the caller's clock.
  *
- * The specification allows the timer to expire between T and 4T after the last event (R150). This
- * requester waits T, so that lost packets are retransmitted soon. After an expiry it waits 2T until
- * a response makes progress, so that a slow peer (a process without a CPU for half a second) does
- * not exhaust the retries. It does not wait longer: timers of the device can expire late by their
- * own duration (device/timer.h), and the total must not exceed 4T.
+ * The specification allows the ACK timer to expire between T and 4T after the last event (R150).
+ * This requester waits T, so that lost packets are retransmitted soon. After an expiry, the timer
+ * waits 2T until a response acknowledges new requests. So a slow peer (a process without a CPU for
+ * half a second) does not exhaust the retries. 2T is the maximum, because a timer of the device can
+ * expire late by its own duration (device/timer.h), and the total must not exceed 4T.
  */
 #ifndef RNIC_RETRY_H
 #define RNIC_RETRY_H
@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RNIC_RETRY_MAX 7u /* maximum of retry_cnt: 3 bits in the CM's REQ (R239) */
+#define RNIC_RETRY_MAX 7u /* maximum of retry_cnt: the CM's REQ has 3 bits for it (R239) */
 /* unlimited retries, for rnr_retry only; a retry_cnt of 7 means seven retries (R154, R157) */
 #define RNIC_RNR_RETRY_FOREVER 7u
 #define RNIC_RETRY_NEVER       UINT64_MAX
@@ -38,7 +38,8 @@ struct rnic_retry {
     uint8_t retries_left; /* number of retries left; a timeout, a sequence NAK or an implied NAK
                            * uses one (R154) */
     uint8_t rnr_left;     /* number of RNR retries left; only an RNR NAK uses one (R158) */
-    bool double_timeout; /* the ACK timer expired after the last progress: the next timeout is 2T */
+    bool double_timeout;  /* the ACK timer expired after the last progress, so the next timeout is
+                           * 2T */
 };
 
 /* Sets both retry counters to their configured maximum and starts no timer. */
@@ -53,12 +54,12 @@ void rnic_retry_change(struct rnic_retry *retry, uint8_t timeout, uint8_t retry_
 /* Handles an acknowledgement of new requests: resets both counters (R155) and ends an RNR wait. */
 void rnic_retry_progress(struct rnic_retry *retry);
 
-/* Starts or restarts the ACK timer (R151) for T, or for 2T if it expired after the last progress.
- * Called when a request is sent, or after progress while requests are unacknowledged. Must not be
- * called during an RNR wait. */
+/* Starts or restarts the ACK timer (R151) for T. If the timer expired after the last progress, it
+ * waits 2T. Called when a request is sent, or after progress while requests are unacknowledged.
+ * Must not be called during an RNR wait. */
 void rnic_retry_arm(struct rnic_retry *retry, uint64_t now);
 
-/* Stops the ACK timer, because no request is unacknowledged (R151) or all will be retransmitted. An
+/* Stops the ACK timer, because all requests are acknowledged (R151) or will be retransmitted. An
  * RNR wait continues. */
 void rnic_retry_disarm(struct rnic_retry *retry);
 
@@ -73,8 +74,8 @@ bool rnic_retry_use_one(struct rnic_retry *retry);
  * Returns false if no RNR retry is left (R156, R157). */
 bool rnic_retry_rnr(struct rnic_retry *retry, uint8_t code, uint64_t now);
 
-/* Returns the kind of wait that ends at `now` and stops its timer; returns IDLE if no wait has
- * ended. */
+/* Returns the kind of the wait that ended at or before `now`, and stops its timer. Returns IDLE if
+ * no wait has ended. */
 enum rnic_retry_wait rnic_retry_expire(struct rnic_retry *retry, uint64_t now);
 
 #endif

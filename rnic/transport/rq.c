@@ -72,8 +72,8 @@ static struct rnic_rwqe *wqe_at(const struct rnic_rq *rq, uint32_t idx)
     return (struct rnic_rwqe *)(void *)(rq->wqe + (size_t)idx * rq->wqe_len);
 }
 
-/* Changes the number of WQEs. A WQE keeps its index in the new block of memory. So rnic_rq_moved()
- * can compute the new address of a WQE that a message uses. */
+/* Changes the maximum number of WQEs. Each WQE keeps its index in the new block of memory, so that
+ * rnic_rq_moved() can compute the new address of a WQE that a message uses. */
 bool rnic_rq_resize(struct rnic_rq *rq, uint32_t max, uint8_t **old)
 {
     struct rnic_rq larger = *rq;
@@ -164,8 +164,7 @@ void rnic_rq_return(struct rnic_rq *rq, struct rnic_rwqe *wqe)
 void rnic_rq_clear(struct rnic_rq *rq)
 {
     for (uint32_t i = 0; i < rq->cap; i++)
-        /* The stack of free WQEs begins with the last one, so that the first posted WQE is the
-         * first one in memory. */
+        /* The stack has the first WQE in memory on top, so that this WQE is posted first. */
         rq->free[i] = (uint16_t)(rq->cap - 1 - i);
     rq->free_cnt = rq->cap;
     rq->fifo_head = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Receive queue: the receive WQEs of a QP or an SRQ. Also writes messages to the scatter list of a
+/* Receive queue: the receive WQEs of a QP or an SRQ. Also copies messages to the scatter list of a
  * WQE. A WQE is free, posted, or taken by a message in progress. WQEs are taken in the order of
  * posting and may be returned in any order. */
 #ifndef RNIC_RQ_H
@@ -10,7 +10,8 @@
 
 struct rnic_rwqe {
     uint64_t wr_id;
-    uint32_t len; /* bytes of all SGEs, at most UINT32_MAX, which exceeds every message */
+    uint32_t len; /* total length of the SGEs, bytes; at most UINT32_MAX, which exceeds every
+                   * message */
     uint32_t sge_cnt;
     struct rnic_sge sge[]; /* scatter list, max_sge entries */
 };
@@ -62,10 +63,10 @@ const struct rnic_rwqe *rnic_rq_first(const struct rnic_rq *rq);
  * rnic_rq_return(). */
 struct rnic_rwqe *rnic_rq_take(struct rnic_rq *rq);
 
-/* Changes the maximum to `max` (0..RNIC_WR_MAX) while WQEs are posted and taken. Returns false and
- * changes nothing if out of memory, or if more than `max` WQEs are in use. If the WQEs moved, *old
- * is their old block, else NULL. The caller calls rnic_rq_moved() for each taken WQE and then frees
- * *old. */
+/* Changes the maximum to `max` (0..RNIC_WR_MAX) while WQEs are posted or taken. Returns false and
+ * changes nothing if out of memory, or if more than `max` WQEs are in use. If the WQEs moved to a
+ * new block, *old is the old block, else NULL. The caller calls rnic_rq_moved() for each taken WQE
+ * and then frees *old. */
 bool rnic_rq_resize(struct rnic_rq *rq, uint32_t max, uint8_t **old);
 
 /* Returns the new address of a WQE that was taken from the block `old`. */

@@ -69,9 +69,9 @@ struct rnic_send_wr {
     enum rnic_wr_opcode opcode;
     unsigned flags; /* bit set of enum rnic_send_flags */
     /* SGEs of the data to send, or of the buffer for data that is read. An atomic has one SGE of 8
-     * bytes (R124), an ATOMIC_WRITE 8 bytes (A19); LOCAL_INV, BIND_MW and FLUSH have none. The list
-     * is copied. With INLINE each addr is a pointer of the caller (uintptr_t), and lkey is ignored.
-     */
+     * bytes (R124). The SGEs of an ATOMIC_WRITE have 8 bytes (A19). LOCAL_INV, BIND_MW and FLUSH
+     * have no SGEs. The list is copied. With INLINE each addr is a pointer of the caller
+     * (uintptr_t), and lkey is ignored. */
     const struct rnic_sge *sge;
     uint32_t sge_cnt;
     uint32_t imm;            /* immediate data of WRITE_IMM and SEND_IMM */
@@ -99,16 +99,16 @@ static inline bool rnic_wr_is_atomic(enum rnic_wr_opcode opcode)
     return opcode == RNIC_WR_CMP_SWAP || opcode == RNIC_WR_FETCH_ADD;
 }
 
-/* Returns whether the operation is FLUSH or ATOMIC WRITE (annex A19), which a READ response without
- * data answers. */
+/* Returns whether the operation is FLUSH or ATOMIC WRITE (annex A19). The response to both is a
+ * READ response without data. */
 static inline bool rnic_wr_is_a19(enum rnic_wr_opcode opcode)
 {
     return opcode == RNIC_WR_FLUSH || opcode == RNIC_WR_ATOMIC_WRITE;
 }
 
 /* Returns whether max_rd_atomic limits the operation (R130) and a fence waits for it (R131). Such
- * an operation has its own response and uses a responder resource. FLUSH and ATOMIC WRITE are such
- * operations (A19; Linux rxe also uses one resource for each). */
+ * an operation has a separate response and uses a responder resource. FLUSH and ATOMIC WRITE are
+ * such operations (A19; Linux rxe also uses one resource for each). */
 static inline bool rnic_wr_is_fetch(enum rnic_wr_opcode opcode)
 {
     return opcode == RNIC_WR_READ || rnic_wr_is_atomic(opcode) || rnic_wr_is_a19(opcode);

@@ -5,8 +5,9 @@
  * packets are retransmitted.
  *
  * WQE indices count up without end (modulo 2^32). The queue contains the indices from `head` up to,
- * but without, `tail`. The WQEs from `oldest` up to `head` are complete, but stay outstanding until
- * the program retrieves the completion of one of them or of a later WQE (10.8.5.1).
+ * but without, `tail`. The WQEs from `oldest` up to, but without, `head` are complete, but still
+ * use their slots. The program frees these slots when it retrieves the completion of one of them or
+ * of a later WQE (10.8.5.1).
  */
 #ifndef RNIC_SQ_H
 #define RNIC_SQ_H
@@ -16,8 +17,9 @@
 #include "transport/transport_ops.h"
 #include "wire/header_template.h"
 
-#define RNIC_WQE_NUMBER        0x80000000u /* bit that is set in all WQE numbers passed to the device */
-#define RNIC_SWQE_FIRST_ACKREQ 0x80u       /* the first packet has AckReq, to get credits (R134) */
+/* bit set in all WQE numbers passed to the device, so that no number is 0 */
+#define RNIC_WQE_NUMBER        0x80000000u
+#define RNIC_SWQE_FIRST_ACKREQ 0x80u /* the first packet has AckReq, to get credits (R134) */
 
 struct rnic_swqe {
     uint64_t wr_id;
@@ -70,8 +72,8 @@ struct rnic_sq {
     uint16_t max_inline;
     uint8_t max_sge;
     bool external_block; /* the block belongs to the caller of rnic_sq_use_block() */
-    uint32_t oldest;     /* index of the oldest outstanding WQE */
-    uint32_t head;       /* index of the oldest WQE that is not complete */
+    uint32_t oldest;     /* index of the oldest WQE that uses a slot, complete or not */
+    uint32_t head;       /* index of the oldest WQE that the requester has not completed */
     uint32_t tail;
     rnic_pos pos; /* position of the next posted WQE */
     uint32_t ssn; /* SSN of the last message posted */
@@ -104,19 +106,19 @@ enum rnic_sq_post { RNIC_SQ_POSTED, RNIC_SQ_FULL, RNIC_SQ_INVALID };
  * caller sets srqn of an XRC message. Returns INVALID for an unknown opcode or flag, too many SGEs,
  * and too much data for inline or for a message. Returns INVALID also for INLINE with a READ or an
  * atomic (C10), for an atomic or ATOMIC_WRITE whose data is not 8 bytes long (R124, R126), and for
- * a FLUSH with an unknown type or level. */
+ * a FLUSH with an unknown type or level. Returns FULL if `max` WQEs use slots. */
 enum rnic_sq_post rnic_sq_post(struct rnic_sq *sq, const struct rnic_send_wr *wr, uint32_t mtu);
 
 /* Returns true if rnic_sq_post() would not return INVALID for *wr. The queue may be full. */
 bool rnic_sq_accepts(const struct rnic_sq *sq, const struct rnic_send_wr *wr);
 
-/* Marks the oldest WQE that is not complete as complete. It stays outstanding until the program
- * retrieves a completion. */
+/* Marks the oldest incomplete WQE as complete. The WQE still uses its slot until
+ * rnic_sq_retrieved() frees it. */
 void rnic_sq_pop(struct rnic_sq *sq);
 
-/* Notes that the program retrieved the completion of a WQE, which frees the WQE and all before it.
+/* Frees the slots of a WQE and of all before it, because the program retrieved its completion.
  * `number` is the WQE's index, with the bit RNIC_WQE_NUMBER or without. Ignores an index that is
- * not outstanding, for example of a queue that was cleared. */
+ * not in the queue, for example from before rnic_sq_clear(). */
 void rnic_sq_retrieved(struct rnic_sq *sq, uint32_t number);
 
 /* Finds `len` > 0 bytes of the message at offset `off`. *out points to them if they are contiguous

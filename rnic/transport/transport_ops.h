@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Transport ops: functions of the device that the transport of a QP calls. The device fills in the
- * table once (rnic_qp_transport_ops); `qp` is a context of the device. None of these functions is
- * allowed to call the transport, except that `failed` stops it and flushes its queues.
+ * table once (rnic_qp_transport_ops); `qp` is a context of the device. None of these functions may
+ * call the transport. Exception: `failed` stops the transport and flushes its queues.
  */
 #ifndef RNIC_TRANSPORT_OPS_H
 #define RNIC_TRANSPORT_OPS_H
@@ -36,8 +36,8 @@ struct rnic_transport_ops {
     enum rnic_mem (*translate_recv)(void *qp, uint32_t key, uint64_t va, uint64_t len,
                                     uint8_t **out);
 
-    /* Returns the receive queue of SRQ `srqn` for an XRC target. Returns NULL if it does not exist
-     * or belongs to another XRC domain (R180). */
+    /* Returns the receive queue of SRQ `srqn` for an XRC target. Returns NULL if the SRQ does not
+     * exist or belongs to another XRC domain (R180). */
     struct rnic_rq *(*srq)(void *qp, uint32_t srqn);
 
     /* Checks access to a whole region or window. A FLUSH of level MR has no range (A19). */

@@ -39,7 +39,7 @@ enum rnic_uc_step rnic_uc_input(struct rnic_responder *resp, const struct roce_p
 
 /* ---- checking a packet ----------------------------------------------------------------------- */
 
-/* Makes the PSN after this packet the expected PSN. If this packet has another PSN than expected,
+/* Makes the PSN after this packet the expected PSN. If this packet does not have the expected PSN,
  * the message in progress ends incomplete (R065, R163). */
 static enum rnic_uc_step check_psn(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
@@ -78,8 +78,8 @@ static enum rnic_uc_step check_op_valid(struct rnic_responder *resp, const struc
     return RNIC_UC_DROP;
 }
 
-/* Removes a receive WQE from the queue, or drops the message if there is none (R165). The WQE of an
- * incomplete message is used first (R163). */
+/* Removes a receive WQE from the queue. If the WQE of an incomplete message is left, uses that WQE
+ * instead (R163). Drops the message if there is no receive WQE (R165). */
 static enum rnic_uc_step check_resource(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     if (roce_opcode_uses_rq(pkt->op) && !resp->msg.wqe) {

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * UC: the receiving half of a QP of the unreliable connection service (IBTA vol. 1 ch. 9; R065,
- * R162-R166 of rnic/rules.md). The device calls rnic_uc_input() for each packet, in place of
+ * R162-R166 of rnic/rules.md). For each packet, the device calls rnic_uc_input() instead of
  * rnic_responder_input(). There are no responses. A message arrives completely and in order, or it
  * is dropped and does not affect the next one. Bytes that a dropped WRITE already wrote stay in
- * memory (R166). The requester is the sending half; it counts each packet as acknowledged when it
- * is sent (R167).
+ * memory (R166). The requester is the sending half; it counts each packet as acknowledged when the
+ * packet is sent (R167).
  *
  * The PSN only shows that a packet is missing (R065). After any packet, the receiver expects the
- * next PSN. A First or Only packet always begins a message, even if the network duplicated or
- * delayed it (as in hfi1 and rxe; UC has no duplicates).
+ * PSN after the PSN of that packet. A First or Only packet always begins a message, even if the
+ * network duplicated or delayed it (as in hfi1 and rxe; UC has no duplicates).
  *
- * If a SEND is incomplete, the next message of the QP uses its receive WQE (R163), even if the WQE
- * is from an SRQ (as in hfi1; rxe completes the WQE with an error). If the L_Key of a receive WQE
- * does not permit the write, the WQE completes with LOC_PROT_ERR and the QP goes to ERR (as in
- * hfi1; C9-220 requires it for RC).
+ * If a SEND remains incomplete, its receive WQE serves the next message of the QP (R163), even if
+ * the WQE is from an SRQ (as in hfi1; rxe completes the WQE with an error). If the L_Key of a
+ * receive WQE does not permit the write, the WQE completes with LOC_PROT_ERR and the QP goes to ERR
+ * (as in hfi1; C9-220 requires it for RC).
  */
 #ifndef RNIC_UC_H
 #define RNIC_UC_H

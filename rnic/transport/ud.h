@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * UD: the datagram services, UD and GSI, on the queues of a requester and a responder. A message is
- * one packet. It completes when it is sent and has no response (R178). IBTA vol. 1 ch. 9; R001..
- * are the rules of rnic/rules.md.
+ * UD: the datagram services UD and GSI. They use the send queue of a requester and the receive
+ * queue of a responder. A message is one packet. It completes when it is sent and has no response
+ * (R178). IBTA vol. 1 ch. 9; R001.. are the rules of rnic/rules.md.
  *
  * A receiver drops a bad datagram and counts it, without using a receive WQE (R174). Only one error
  * moves the QP to the error state: the L_Key of a receive WQE does not permit the write. The WQE
- * then completes in error, and the first such completion stops the receive queue of any service
- * (R189).
+ * then completes in error. For any service, the first receive that completes in error stops the
+ * receive queue (R189).
  */
 #ifndef RNIC_UD_H
 #define RNIC_UD_H
@@ -18,9 +18,9 @@
 /* bytes at the start of a receive buffer that are reserved for the network header (R172) */
 #define RNIC_UD_HEADER_AREA 40u
 
-/* Posts a SEND or SEND with immediate to *dest, as rnic_requester_post(); *dest is copied. A
- * message longer than the path MTU is accepted, but uses no PSN. The send queue needs destinations
- * (rnic_sq_add_dests()). */
+/* Posts a SEND or SEND with immediate to *dest, in the same way as rnic_requester_post(); *dest is
+ * copied. A message longer than the path MTU is accepted, but uses no PSN. The caller has called
+ * rnic_sq_add_dests(). */
 enum rnic_sq_post rnic_ud_post(struct rnic_requester *req, const struct rnic_send_wr *wr,
                                const struct rnic_dest *dest);
 
@@ -33,8 +33,8 @@ bool rnic_ud_accepts(const struct rnic_requester *req, const struct rnic_send_wr
  * queue; the caller copies both before any other call. */
 bool rnic_ud_output(struct rnic_requester *req, struct roce_pkt *pkt, uint8_t *scratch);
 
-/* Result of rnic_ud_input(): success, or the first check that failed. The checks are made in this
- * order. */
+/* Result of rnic_ud_input(): success, or the first check that failed. The values have the order of
+ * the checks. */
 enum rnic_ud_fate {
     RNIC_UD_QKEY,   /* wrong Q_Key: dropped (R170) */
     RNIC_UD_LENGTH, /* longer than the path MTU, or than a MAD on QP 1 (R171): dropped */

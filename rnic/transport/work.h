@@ -59,7 +59,7 @@ struct rnic_recv_wr {
 };
 
 /* Completion statuses, with the numbers of enum ibv_wc_status. Appendix 5 of rnic/rules.md lists
- * the use of each, and the statuses that are never produced. */
+ * the use of each, and the statuses that this device never produces. */
 #define RNIC_WC_STATUSES(X)                                                                        \
     X(SUCCESS, 0)                                                                                  \
     X(LOC_LEN_ERR, 1)                                                                              \
@@ -142,14 +142,14 @@ struct rnic_wc {
 /* Steps of a send request, in this order; RESENT may occur any number of times. */
 enum rnic_wr_step {
     RNIC_WR_STEP_POSTED,    /* the request is in the send queue */
-    RNIC_WR_STEP_FIRST,     /* the first packet of the request was built for the first time */
-    RNIC_WR_STEP_LAST,      /* the last packet of the request was built; repeated for each
-                             * retransmission */
+    RNIC_WR_STEP_FIRST,     /* the first packet of the request was built, not as a retransmission */
+    RNIC_WR_STEP_LAST,      /* the last packet of the request was built; reported again when it
+                             * is retransmitted */
     RNIC_WR_STEP_RESENT,    /* a packet of the request was retransmitted */
-    RNIC_WR_STEP_ANSWERED,  /* the request was acknowledged or answered completely; UC and UD: sent
-                             */
+    RNIC_WR_STEP_ANSWERED,  /* all of the request was acknowledged, or its response arrived; UC
+                             * and UD: sent */
     RNIC_WR_STEP_DONE,      /* the unsignaled request ended without a completion */
-    RNIC_WR_STEP_COMPLETED, /* the completion of the request is being written to the CQ */
+    RNIC_WR_STEP_COMPLETED, /* the request ended, and its completion is being written to the CQ */
 };
 
 /* Asynchronous events, with the numbers of enum ibv_event_type. */
@@ -165,7 +165,7 @@ enum rnic_event_type {
     RNIC_EVENT_QP_LAST_WQE_REACHED = 16,
 };
 
-/* Counters of the transport, in packets, with the names that operators use. */
+/* Counters of the transport, with the names that operators use. The texts name the units. */
 #define RNIC_TRANSPORT_COUNTERS(X)                                                                 \
     X(rx_send_requests, "SEND request packets executed")                                           \
     X(rx_write_requests, "WRITE request packets executed")                                         \

@@ -11,15 +11,16 @@
 struct rnic_ah {
     struct rnic_pd *pd;
     struct rnic_list link; /* link in the device's list rnic.ahs */
-    struct rnic_av av;     /* address vector with the defaults filled in; if udp_sport is 0, the
-                            * port is derived from the destination QPN of each datagram */
+    struct rnic_av av;     /* address vector, with hop limit, ECN and multicast MAC address
+                            * resolved; if udp_sport is 0, the port is derived from the
+                            * destination QPN of each datagram */
     struct roce_header_template env;
     bool multicast;
 };
 
 /* Fills *out with the destination of the datagram *wr that QP `qpn` sends, and returns true.
- * Returns false if the destination QPN is the multicast QPN and the handle's GID is unicast (R048).
- */
+ * Returns false if the destination QPN is the multicast QPN but the GID of the address handle is
+ * unicast (R048). */
 bool rnic_ah_dest(const struct rnic_ah *ah, uint32_t qpn, const struct rnic_send_wr *wr,
                   struct rnic_dest *out);
 

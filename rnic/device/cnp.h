@@ -36,8 +36,8 @@ bool rnic_ecn_on(const struct rnic_ecn *ecn);
  * range. */
 bool rnic_ecn_valid(const struct rnic_ecn *ecn);
 
-/* Allocates the congestion state of a new QP, which does not delay packets yet. Returns false if
- * out of memory. */
+/* Allocates the congestion state of a new QP, without a rate limit. Allocates nothing if the device
+ * has no congestion management. Returns false if out of memory. */
 bool rnic_cc_new(struct rnic_qp *qp);
 void rnic_cc_free(struct rnic_qp *qp);
 

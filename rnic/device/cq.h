@@ -18,11 +18,11 @@ struct rnic_cq {
     uint32_t notifications;    /* number of notifications that were raised and that the user has not
                                 * fetched yet; each request of the user raises at most one */
     enum rnic_cq_armed armed;
-    uint32_t event_cnt;     /* moderation: number of completions that raise a notification */
-    rnic_time event_period; /* moderation: maximum delay of a notification, ns; 0: no moderation */
-    uint32_t held;          /* number of completions for which the requested notification is
-                             * delayed; if the user requested it for solicited completions only,
-                             * the others are not counted */
+    uint32_t event_cnt;     /* moderation: a delayed notification is raised at this number of
+                             * completions */
+    rnic_time event_period; /* moderation: maximum delay of a notification, ns; 0: no delay */
+    uint32_t held;          /* number of completions that the delayed notification will report;
+                             * 0: no notification is delayed */
     struct rnic_heap_node moderated; /* node in rnic.moderated while held > 0; the heap sorts by the
                                       * time when the delay ends, ns */
     struct rnic_wc *wc;
@@ -41,10 +41,10 @@ bool rnic_cq_put(struct rnic_cq *cq, const struct rnic_wc *wc, uint32_t qpn);
 /* Raises the notifications whose moderation delay has ended at `now`. */
 void rnic_cq_expire(struct rnic *rnic, rnic_time now);
 
-/* Removes the completions of a QP that is reset (R190). The specification does not require this.
- * The mlx4 and mlx5 drivers of rdma-core do so, and rdma-core's tests rely on it (test_mr.py,
- * restate_qps). The completions of a destroyed QP remain, as with Linux rxe: libfabric 1.17 polls
- * them after rdma_destroy_ep() and would treat missing ones as flushed. */
+/* Removes the completions of a QP that is reset (R190). The specification does not require this,
+ * but the mlx4 and mlx5 drivers of rdma-core remove them, and rdma-core's tests rely on it
+ * (test_mr.py, restate_qps). The completions of a destroyed QP remain, as with Linux rxe: libfabric
+ * 1.17 polls them after rdma_destroy_ep() and would treat missing ones as flushed. */
 void rnic_cq_clean(struct rnic_cq *cq, uint32_t qpn);
 
 /* Frees the queue even if it is in use; for rnic_del(). */

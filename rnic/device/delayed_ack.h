@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Delayed ACK: the QPs whose ACK is due but delayed, so that a later ACK covers several requests
- * (for TCP: RFC 1122). The caller decides when ACKs are delayed: rnic_ack_hold().
+ * Delayed ACK: the QPs whose ACK is due but delayed, so that one later ACK covers several requests
+ * (for TCP: RFC 1122). The caller decides with rnic_ack_hold() when ACKs are delayed.
  *
  * 1. rnic_output() offers each ready QP to rnic_delayed_ack_take(). While ACKs are delayed, a QP
  *    that has only an ACK to send waits in the list `qps`.
  * 2. The peer's next request replaces the waiting ACK by a later one (transport/response_queue.h).
- *    A NAK, a READ response or a request of the QP itself ends the wait at once.
- * 3. When the delay ends, because its time is over or the caller ends it,
- *    rnic_delayed_ack_release() makes all these QPs ready.
+ *    If the QP gets a NAK, a READ response or a request to send, its wait ends at once.
+ * 3. The delay ends at the time `until`, or when the caller ends it. rnic_delayed_ack_release()
+ *    then makes all these QPs ready.
  */
 #ifndef RNIC_DELAYED_ACK_H
 #define RNIC_DELAYED_ACK_H
@@ -34,7 +34,7 @@ bool rnic_delayed_ack_take(struct rnic_delayed_ack *delayed, struct rnic_qp *qp)
 /* Ends the delay of the QP's ACK if the QP now has more than an ACK to send. */
 void rnic_delayed_ack_update(struct rnic_qp *qp);
 
-/* Moves all QPs with a delayed ACK to the end of the list `ready`. */
+/* Ends the delay of ACKs: moves all QPs with a delayed ACK to the end of the list `ready`. */
 void rnic_delayed_ack_release(struct rnic_delayed_ack *delayed, struct rnic_list *ready);
 
 /* Returns the time at which the delay of ACKs ends; UINT64_MAX if no ACK is delayed. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Queue of asynchronous events. Each object has a bit for each event type that is pending. A
- * repeated event is merged with the pending one, so a peer cannot fill the queue.
+ * Queue of asynchronous events. Each object has one bit for each event type, which is set while
+ * such an event is queued. If the event occurs again meanwhile, it is not queued a second time, so
+ * a peer cannot fill the queue.
  */
 #ifndef RNIC_EVENT_H
 #define RNIC_EVENT_H
@@ -17,8 +18,7 @@ struct rnic_event_queue {
 };
 
 /* Queues an event of a QP or a CQ; the pointer to the other kind of object is NULL. If an event of
- * the same type and object is pending, the new event is merged with it. If the queue is full, the
- * event is dropped. */
+ * the same type and object is already queued, or the queue is full, the event is dropped. */
 void rnic_event_put(struct rnic_event_queue *queue, enum rnic_event_type type, struct rnic_qp *qp,
                     struct rnic_cq *cq);
 

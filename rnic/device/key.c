@@ -31,8 +31,8 @@ static enum rnic_mem check(const struct rnic_grant *grant, const struct rnic_pd 
 }
 
 /* Returns true if the memory is still mapped in the process. A range of more than two pages is not
- * checked here: only a READ request has such a range, and each response packet of the READ is
- * checked when it is sent. */
+ * checked here. READ requests have such ranges, but each response packet of a READ is checked when
+ * it is sent. The First packet of a long WRITE has such a range too. */
 static bool there(const struct rnic *rnic, const uint8_t *addr, uint64_t len, unsigned access)
 {
     const unsigned writes =
@@ -103,8 +103,8 @@ static bool prefix_taken(const struct rnic *rnic, uint32_t prefix)
     return false;
 }
 
-/* The loop ends after a few random numbers: the regions and windows that a device allows occupy
- * about two thirds of the 2^24 prefixes. */
+/* The loop ends after a few random numbers, because the regions and windows that a device allows
+ * occupy only about two thirds of the 2^24 prefixes. */
 uint32_t rnic_key_choose_prefix(struct rnic *rnic)
 {
     uint32_t prefix;

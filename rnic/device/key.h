@@ -16,8 +16,9 @@
 
 #define RNIC_KEY_TAG 0xFFu /* low bits of a window's key, which the consumer chooses */
 
-/* Right of the local QPs to read the memory, in addition to the rights of enum rnic_access. Every
- * region grants this right. A window does not, because the key of a window is not an L_Key. */
+/* Right of the local QPs to read the memory, in addition to the rights of enum rnic_access. The
+ * grant of every region has this right. The grant of a window does not, because the key of a window
+ * is not an L_Key. */
 #define RNIC_GRANT_LOCAL_READ (1u << 30)
 
 struct rnic_grant {

@@ -5,9 +5,9 @@
 
 /*
  * Limits of a device, one row each: member, limit. The limits on numbers of objects are higher than
- * any program needs. They are far below the numbers of possible QPNs and keys, so that a few random
- * numbers are enough to find an unused QPN or key. The limits on sizes are those of the transport
- * (work.h, send.h).
+ * any program needs. They are also far below the numbers of possible QPNs and keys, so that a few
+ * random numbers are enough to find an unused QPN or key. The limits on sizes are those of the
+ * transport (work.h, send.h).
  */
 #define LIMITS(X)                                                                                  \
     X(max_mr_size, UINT64_MAX)                                                                     \

@@ -16,8 +16,8 @@ void rnic_gid_multicast_mac(const uint8_t gid[16], uint8_t mac[6])
     memcpy(mac, roce_gid_is_ip4(gid) ? ip4 : ip6, 6);
 }
 
-/* Returns the FNV-1a hash of a GID. Two GIDs with the same hash only cost time, and a peer cannot
- * cause such GIDs, because local programs choose the groups. */
+/* Returns the FNV-1a hash of a GID. Two GIDs with the same hash only cost time. A peer cannot cause
+ * such GIDs, because local programs choose the groups. */
 static uint32_t key_of(const uint8_t gid[16])
 {
     uint32_t key = UINT32_C(2166136261);

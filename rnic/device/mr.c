@@ -37,7 +37,7 @@ static bool grant_of(const struct rnic *rnic, const struct rnic_mr_attr *attr,
     return true;
 }
 
-/* Registers memory of the process. The memory is not accessed and needs no pinning. */
+/* Registers memory of the process, but does not access or pin it. */
 int rnic_mr_reg(struct rnic_pd *pd, const struct rnic_mr_attr *attr, struct rnic_mr **out)
 {
     struct rnic *rnic = pd->rnic;
@@ -100,8 +100,8 @@ int rnic_mr_rereg(struct rnic_mr *mr, unsigned flags, struct rnic_pd *pd,
     if (flags & RNIC_MR_REREG_ACCESS) {
         if (!(flags & RNIC_MR_REREG_TRANSLATION) &&
             ((attr->access ^ mr->access) & RNIC_ACCESS_ZERO_BASED))
-            return RNIC_ERR_INVALID; /* a change of ZERO_BASED needs TRANSLATION: otherwise the iova
-                                      * of the first byte would be undefined */
+            return RNIC_ERR_INVALID; /* a change of ZERO_BASED needs TRANSLATION; otherwise the
+                                      * iova of the first byte would be undefined */
         whole.access = attr->access;
     }
     if (!grant_of(new_pd->rnic, &whole, &grant))

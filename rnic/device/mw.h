@@ -21,9 +21,9 @@ struct rnic_mw {
     uint32_t rkey; /* type 1: key of the last posted bind */
 };
 
-/* Prepares a bind for the transport: copies the request, and adds the new key of the window and the
- * key of the region. A type 1 window gets its new R_Key only when rnic_mw_posted() confirms the
- * post. Returns false for a bind that can never succeed. */
+/* Prepares a bind for the transport: copies the request to *bind, and adds the new key of the
+ * window and the key of the region. A type 1 window gets its new R_Key only when rnic_mw_posted()
+ * confirms that the request was posted. Returns false for a bind that can never succeed. */
 bool rnic_mw_prepare(const struct rnic_mw_bind *wr, struct rnic_mw_bind *bind);
 void rnic_mw_posted(const struct rnic_mw_bind *bind);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Output packet: returns the next packet of a device as a struct instead of writing its frame, for
- * a caller that compares packets instead of sending them. Called by replay/engine. */
+/* Output packet: returns the next packet of a device as a struct, without writing its frame.
+ * replay/engine calls this function, because it compares packets and does not send them. */
 #ifndef RNIC_OUTPUT_PACKET_H
 #define RNIC_OUTPUT_PACKET_H
 
@@ -9,8 +9,8 @@
 
 /* Returns the packet whose frame the next call of rnic_output() would write, or NULL if there is
  * none. Only the BTH, the headers of the opcode and the payload are set. The packet is valid until
- * the next call for the device. For devices that have only RC and XRC QPs, and no congestion
- * control. */
+ * the next call for the device. The device may have only RC and XRC QPs, and no congestion
+ * management. */
 const struct roce_pkt *rnic_output_packet(struct rnic *rnic, rnic_time now);
 
 #endif

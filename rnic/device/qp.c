@@ -118,8 +118,8 @@ static void count_users(const struct rnic_qp *qp, uint32_t by)
         qp->xrcd->users += by;
 }
 
-/* Maximum length of a block that contains a QP and its queues. A single block needs few TLB
- * entries. Larger queues are allocated separately. */
+/* Maximum length of one block that contains a QP and its queues. Such a block needs few TLB
+ * entries. If the queues do not fit, they are allocated separately. */
 #define BLOCK_MOST ((size_t)64 << 10)
 #define LINE       ((size_t)64)
 
@@ -147,8 +147,7 @@ static size_t block_len_of(const struct rnic_qp_init *init)
     return block_len(&sq, &rq);
 }
 
-/* Moves the queues of a new QP, which are empty, from their own memory into the block of memory
- * that contains the QP. */
+/* Moves the empty queues of a new QP from their own memory into the block that contains the QP. */
 static void lend_block(struct rnic_qp *qp, size_t len)
 {
     uint8_t *room = (uint8_t *)qp + in_lines(sizeof(*qp));

@@ -38,8 +38,8 @@ struct rnic_qp {
     uint16_t pkey;             /* P_Key of the QP; valid from INIT on, as are access and qkey */
     bool comm_est;             /* a valid packet arrived after the transition to RTR (R055) */
     bool drained; /* SQD: the event "send queue drained" was raised, or was not requested (R191) */
-    bool turn;    /* requester (true) or responder (false): the one of the two that had priority for
-                   * the last packet; they have priority in turn */
+    bool turn;    /* true: the requester had priority for the last packet; false: the responder
+                   * had priority. The two have priority in turn */
     bool passed;  /* true: a WRITE was sent before the pending ACK, so the ACK must be sent before
                    * any other request */
     bool ack_delayed; /* true: the QP's ACK is delayed, and the link `ready` is in the list
@@ -76,7 +76,7 @@ struct rnic_qp {
 };
 
 /*
- * Prefetches the cache lines of a QP: rnic_qp_prefetch_requester() those that a response or a send
+ * Prefetch the cache lines of a QP: rnic_qp_prefetch_requester() those that a response or a send
  * request needs, rnic_qp_prefetch_responder() those that a request packet needs. With many QPs,
  * these lines are not in a cache. Fetching all of them at once takes little longer than fetching
  * one (tests/bench/bench_transport).

@@ -76,9 +76,10 @@ void rnic_qp_settle(struct rnic_qp *qp)
     settle_requester(qp);
 }
 
-/* Updates the device's lists of QPs after a change of the responder only. Unless the responder
- * failed or used an SRQ, the only possible change is a new response to send. The function then does
- * not access the requester's members, which are not in a cache if there are many QPs. */
+/* Updates the device's lists of QPs after a change of the responder only. Usually the only possible
+ * change is a new response to send. The function then does not access the requester's members,
+ * which are not in a cache if there are many QPs. If the responder failed or used an SRQ, the
+ * function updates everything. */
 static void settle_responder(struct rnic_qp *qp, enum rnic_qp_state before)
 {
     if (qp->state != before || qp->cq_lost || srq_of(qp))
@@ -213,8 +214,8 @@ static void input_request(struct rnic_qp *qp, const struct roce_pkt *pkt)
 {
     enum rnic_qp_state state = qp->state;
 
-    if (qp->ack_delayed) /* The response to this request replaces the delayed ACK. So one WRITE may
-                          * be sent before the new response, too. */
+    if (qp->ack_delayed) /* the response to this request replaces the delayed ACK, so one WRITE
+                          * may also be sent before the new response */
         qp->passed = false;
     if (qp->service->svc == ROCE_SVC_UC)
         rnic_uc_input(&qp->resp, pkt);
@@ -244,8 +245,8 @@ void rnic_qp_input(struct rnic_qp *qp, const struct roce_pkt *pkt, rnic_time now
     settle_requester(qp);
 }
 
-/* Handles the expiry of the QP's timer. If congestion control still delays the requests, restarts
- * the ACK timer first: the peer cannot acknowledge requests that were not sent. */
+/* Handles the expiry of the QP's timer. While congestion control delays requests, the peer cannot
+ * acknowledge them. In this case, restarts the ACK timer first, so that it does not expire. */
 void rnic_qp_expire(struct rnic_qp *qp, rnic_time now)
 {
     rnic_time at;
@@ -308,8 +309,8 @@ bool rnic_qp_output(struct rnic_qp *qp, struct roce_pkt *pkt, rnic_time now)
 
 /* ---- callbacks of the transport: transport/transport_ops.h ----------------------------------- */
 
-/* Returns the PD in which the keys of requests are looked up. For an XRC target it is the PD of the
- * SRQ that the current request names (Annex A14), or NULL if that SRQ was destroyed. */
+/* Returns the PD in which the keys of requests are looked up. For an XRC target, this is the PD of
+ * the SRQ that the current request names (Annex A14). Returns NULL if that SRQ was destroyed. */
 static const struct rnic_pd *request_pd(const struct rnic_qp *qp)
 {
     const struct rnic_srq *srq;
@@ -406,9 +407,9 @@ static void raise_event(void *ctx, enum rnic_event_type type)
     rnic_event_put(&qp->pd->rnic->events, type, qp, NULL);
 }
 
-/* Moves a failed QP to ERR, or to SQE if the requester failed and the service has this state: in
- * SQE the receive queue continues (R192). A failed responder still sends its NAK; after a failure
- * of the requester, the QP sends nothing more. */
+/* Moves a failed QP to ERR. If the requester failed and the service has the state SQE, moves the QP
+ * to SQE instead, in which the receive queue continues (R192). A failed responder still sends its
+ * NAK. After a failure of the requester, the QP sends nothing more. */
 static void fail_qp(void *ctx)
 {
     struct rnic_qp *qp = ctx;

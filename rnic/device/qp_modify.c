@@ -144,7 +144,7 @@ static void enter_reset(struct rnic_qp *qp)
 }
 
 /* Enters a state: starts, drains, resets or stops the requester and the responder. The attributes
- * are already set. `tell_drained`: raise an event when the send queue is drained. */
+ * are already set. With `tell_drained`, an event is raised when the send queue is drained. */
 static void enter(struct rnic_qp *qp, enum rnic_qp_state state, bool tell_drained)
 {
     struct rnic_responder_attr resp = qp->resp.attr;
@@ -211,8 +211,8 @@ int rnic_qp_modify_mask(struct rnic_qp *qp, const struct rnic_qp_attr *attr, uns
     return RNIC_OK;
 }
 
-/* Modifies a QP. Sets the attributes that the transition requires; for INIT also the optional ones.
- */
+/* Modifies a QP. Sets the attributes that the transition requires, and the request for the event
+ * "send queue drained". For INIT, also sets the optional attributes. */
 int rnic_qp_modify(struct rnic_qp *qp, const struct rnic_qp_attr *attr, rnic_time now)
 {
     struct rnic_qp_attr whole = *attr;

@@ -267,8 +267,7 @@ void rnic_input_without_icrc(struct rnic *rnic, const uint8_t *frame, size_t len
 /* Writes the packet in rnic->tx to `buf`. Returns its length, or a negative error. */
 static int build_frame(struct rnic *rnic, uint8_t *buf, size_t cap)
 {
-    /* the member for the ICRC in rnic->tx is 0; with ROCE_BUILD_KEEP_ICRC, roce_pkt_build() writes
-     * this 0 */
+    /* the ICRC in rnic->tx is 0; with ROCE_BUILD_KEEP_ICRC, roce_pkt_build() writes this 0 */
     return roce_pkt_build(&rnic->tx, rnic->attr.no_icrc ? ROCE_BUILD_KEEP_ICRC : 0, buf, cap);
 }
 
@@ -296,8 +295,8 @@ static void release_acks(struct rnic *rnic, rnic_time now)
         rnic_delayed_ack_release(&rnic->delayed_ack, &rnic->ready);
 }
 
-/* Delivers a sent multicast packet to local members of the group, because the network does not
- * return it. */
+/* Delivers a sent multicast packet also to the members of the group in this device, because the
+ * network does not return the packet. */
 static void loop_multicast(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_time now)
 {
     const struct rnic_mcast_group *group;
@@ -327,7 +326,7 @@ static struct rnic_qp *take_ready(struct rnic *rnic)
 }
 
 /* Sends one packet of the first ready QP, which then moves to the end of the list. Therefore a QP
- * with many READ responses does not make another QP wait until all are sent (R251). */
+ * with many READ responses does not make another QP wait until all of them are sent (R251). */
 size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now)
 {
     struct rnic_qp *qp;
@@ -418,9 +417,9 @@ bool rnic_ack_waits(const struct rnic *rnic)
     return !rnic_list_empty(&rnic->delayed_ack.qps);
 }
 
-/* Returns the earliest time of these: a requester's ACK or RNR timer, the end of a delay by
- * congestion control, of delayed ACKs, or of a delayed CQ notification. A responder has no timer,
- * because it acknowledges immediately unless the caller delays ACKs (R100). */
+/* Returns the earliest of these times: an ACK or RNR timer of a requester expires; congestion
+ * control, delayed ACKs or CQ moderation end a delay. A responder has no timer, because it
+ * acknowledges immediately unless the caller delays ACKs (R100). */
 rnic_time rnic_deadline(const struct rnic *rnic)
 {
     rnic_time timer = rnic_timers_next(&rnic->timers);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * The software RNIC: deterministic, without I/O, clock or thread. Its objects are those of the
- * verbs. Called by rnic/port/live for programs, by replay for recorded peers, and by tests.
+ * verbs. rnic/port/live calls it for programs, rocedrill replay for recorded packets; tests call it
+ * too.
  *
  *   1. rnic_new() creates a device.
  *   2. rnic_mr.h: a protection domain, memory regions and windows.
  *   3. rnic_qp.h: CQs, SRQs, QPs and address handles; then work requests and their completions.
- *   4. rnic_input() takes each received frame. rnic_output() returns frames to send, one per call.
+ *   4. rnic_input() processes a received frame. rnic_output() returns a frame to send.
  *   5. rnic_expire() handles timers at the time that rnic_deadline() returns.
  *   6. rnic_event_get() returns asynchronous events.
  *   7. rnic_del() frees the device with all its objects.
@@ -75,7 +76,7 @@ struct rnic_gid {
 #define RNIC_GID_MAX  64 /* maximum number of GIDs: 32 addresses, each as RoCEv1 and as RoCEv2 */
 #define RNIC_PKEY_MAX 16
 
-/* Congestion management (Annex A17.9); all members zero: disabled. */
+/* Congestion management (Annex A17.9); disabled if np and rp are false. */
 struct rnic_ecn {
     bool np;                        /* notification point: answers CE-marked packets with CNPs */
     bool rp;                        /* reaction point: slows down a QP that receives CNPs */
@@ -88,8 +89,9 @@ struct rnic_ecn {
  * 48, and the defaults of dcqcn.h. */
 void rnic_ecn_defaults(struct rnic_ecn *ecn);
 
-/* Limits of a device, named as in struct ibv_device_attr and ibv_qp_cap. Exceeding a count returns
- * RNIC_ERR_NOMEM (ENOMEM of the verbs), exceeding a size returns RNIC_ERR_INVALID. */
+/* Limits of a device, named as in struct ibv_device_attr and ibv_qp_cap. A call that exceeds a
+ * limit on a number of objects returns RNIC_ERR_NOMEM (ENOMEM of the verbs). A call that exceeds a
+ * limit on a size returns RNIC_ERR_INVALID. */
 struct rnic_limits {
     uint64_t max_mr_size; /* maximum size of a region, bytes */
     uint32_t max_pd;
@@ -119,24 +121,24 @@ struct rnic_attr {
     uint8_t mac[6];
     struct rnic_gid gid[RNIC_GID_MAX]; /* GID table; a GID of all zeros is an empty slot */
     unsigned gid_cnt;                  /* number of slots in use, 1..RNIC_GID_MAX */
-    /* P_Key table of the port. QP 1 accepts all P_Keys in it (R050); a completion's pkey_index
-     * refers to it. */
+    /* P_Key table of the port. QP 1 accepts all P_Keys in this table (R050). The pkey_index of a
+     * completion is an index into this table. */
     uint16_t pkey[RNIC_PKEY_MAX];
     unsigned pkey_cnt; /* number of P_Keys, 0..RNIC_PKEY_MAX; 0: only the default P_Key, 0xFFFF */
     uint32_t mtu; /* maximum datagram length, bytes: 256, 512, 1024, 2048 or 4096; 0 means 4096 */
-    /* First and last QPN that the device chooses at random (2..0xFFFFFE); 0 and 0: all. A user is
-     * allowed to choose a QPN outside this range. */
+    /* Range from which the device chooses random QPNs, within 2..0xFFFFFE; if both are 0, the whole
+     * range. A user may choose a QPN outside this range. */
     uint32_t qpn_first;
     uint32_t qpn_last;
     /* Limits below the device's own limits; 0 and higher values have no effect. */
     struct rnic_limits limits;
-    /* Random keys and QPNs: derived from `seed` and thus repeatable or, if `unpredictable`, from
-     * the random source of the system. */
+    /* Source of random keys and QPNs. They are derived from `seed` and thus repeatable. If
+     * `unpredictable`, they are from the random source of the system. */
     uint64_t seed;
     bool unpredictable;
-    /* Returns true if bytes of a region are still mapped so that they can be read or, with `write`,
-     * written. NULL: the device does not check this. Called after all other checks for each piece
-     * of memory that a packet accesses. */
+    /* Returns true if bytes of a region are still mapped for reading or, with `write`, for writing.
+     * NULL: the device does not check this. Called after all other checks, for each piece of memory
+     * that a packet accesses. */
     bool (*there)(const void *addr, size_t len, bool write);
     /* Sends frames with the ICRC 0, for a wire on which no receiver checks the ICRC. Computing the
      * ICRC of a long packet takes more time than all other work on the packet. */
@@ -170,8 +172,8 @@ bool rnic_gid_get(const struct rnic *rnic, unsigned idx, struct rnic_gid *out);
  * reference to the bytes. Never fails: unusable frames are counted and dropped. */
 void rnic_input(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_time now);
 
-/* Processes a frame whose sender has rnic_attr.no_icrc. Like rnic_input(), but does not check the
- * ICRC. */
+/* Processes a frame from a device with rnic_attr.no_icrc. Does the same as rnic_input(), but does
+ * not check the ICRC. */
 void rnic_input_without_icrc(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_time now);
 
 /* Writes the next frame to `buf`. Returns its length, or 0 if there is none or if `cap` is below
@@ -179,12 +181,12 @@ void rnic_input_without_icrc(struct rnic *rnic, const uint8_t *frame, size_t len
 size_t rnic_output(struct rnic *rnic, uint8_t *buf, size_t cap, rnic_time now);
 
 /*
- * Restarts the ACK timers that were started since the last call of rnic_sent(). The ACK timer of a
- * QP starts when rnic_output() returns a request of the QP, and when a response to the QP is
- * received. On a real network the caller calls rnic_sent() when the frames have left, because a
- * timer must not expire before its timeout (9.7.6.1.3). A caller whose frames leave at the `now` of
- * rnic_output() does not need rnic_sent(). The function has no effect if rnic_timers_started() is
- * false.
+ * Restarts the ACK timers that were started after the last call of rnic_sent(). The ACK timer of a
+ * QP starts when rnic_output() returns a request of the QP, and when the QP receives a response. On
+ * a real network, frames leave later than rnic_output() returns them, and a timer must not expire
+ * before its timeout (9.7.6.1.3). Therefore the caller calls rnic_sent() when the frames have left.
+ * A caller whose frames leave at the `now` of rnic_output() does not need rnic_sent(). The function
+ * has no effect if rnic_timers_started() is false.
  */
 void rnic_sent(struct rnic *rnic, rnic_time now);
 bool rnic_timers_started(const struct rnic *rnic);
@@ -199,10 +201,10 @@ bool rnic_output_ready(const struct rnic *rnic);
 #define RNIC_ACK_HOLD_NS 1000000u
 
 /*
- * Delays ACKs until the time `until`. An ACK is delayed if its QP has nothing else to send. It is
- * sent at the end of the delay, or with the next NAK, READ response or request of its QP. If the
- * peer sends another request before that, one ACK covers both requests. An `until` that is not in
- * the future ends the delay. NAKs are never delayed. rnic_deadline() includes delayed ACKs.
+ * Delays ACKs until the time `until`. An ACK is delayed while its QP has nothing else to send. The
+ * ACK is sent at the end of the delay, or with the next NAK, READ response or request of its QP. If
+ * the peer sends another request before that, one ACK covers both requests. An `until` that is not
+ * in the future ends the delay. NAKs are never delayed. rnic_deadline() includes delayed ACKs.
  */
 void rnic_ack_hold(struct rnic *rnic, rnic_time until);
 bool rnic_ack_waits(const struct rnic *rnic); /* Returns true if an ACK is being delayed. */
@@ -217,8 +219,8 @@ void rnic_expire(struct rnic *rnic, rnic_time now);
 
 /* ---- counters -------------------------------------------------------------------------------- */
 
-/* Counters, mostly of packets, with the names of rdma-core's drivers and vendor tools. The counters
- * of the transport are in work.h. */
+/* Counters, mostly of packets, with the names that rdma-core's drivers and vendor tools use. The
+ * counters of the transport are in work.h. */
 #define RNIC_DEVICE_COUNTERS(X)                                                                    \
     X(rx_packets, "frames passed to rnic_input")                                                   \
     X(tx_packets, "frames returned by rnic_output")                                                \
@@ -261,8 +263,9 @@ struct rnic_event {
     struct rnic_srq *srq; /* SRQ of the event, or NULL */
 };
 
-/* Removes the oldest event and stores it in *out. Returns false if there is none. At most 1024 are
- * queued; a repeated event of the same kind for the same object is merged. */
+/* Removes the oldest event and stores it in *out. Returns false if there is none. At most 1024
+ * events are queued. If the same event occurs again for the same object while it is queued, it is
+ * dropped. */
 bool rnic_event_get(struct rnic *rnic, struct rnic_event *out);
 
 #include "device/rnic_mr.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Memory of the software RNIC: protection domains, memory regions and memory windows. Part of
- * rnic.h, which callers include and which declares the types used here.
+ * Memory of the software RNIC: protection domains, memory regions and memory windows. Callers
+ * include rnic.h, which includes this header and declares the types that it uses.
  *
  *   1. rnic_pd_new() creates a protection domain.
  *   2. rnic_mr_reg() registers memory of the caller, which must exist until rnic_mr_dereg().

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Queues of the software RNIC: completion queues, shared receive queues, queue pairs and address
- * handles. Part of rnic.h, which callers include and which declares the types used here.
+ * handles. Callers include rnic.h, which includes this header and declares the types that it uses.
  *
  *   1. rnic_cq_new(), and rnic_srq_new() if several QPs share their receives.
  *   2. rnic_qp_new() creates a QP; rnic_qp_modify() moves it to INIT, RTR and RTS.
@@ -26,8 +26,8 @@ int rnic_cq_new(struct rnic *rnic, uint32_t depth, struct rnic_cq **out); /* Cre
 int rnic_cq_del(struct rnic_cq *cq); /* Destroys a CQ. Returns RNIC_ERR_BUSY while a QP or XRC SRQ
                                       * uses the CQ. Accepts NULL. */
 
-/* Removes up to `cnt` completions, the oldest first (R198). Returns their number. A CQ that
- * overflowed raised RNIC_EVENT_CQ_ERR; it keeps its completions and accepts no more. A QP whose
+/* Removes up to `cnt` completions, the oldest first (R198). Returns their number. When a CQ
+ * overflows, it raises RNIC_EVENT_CQ_ERR, keeps its completions and accepts no more. A QP whose
  * completion was lost goes to ERR with RNIC_EVENT_QP_FATAL (R200). */
 size_t rnic_cq_poll(struct rnic_cq *cq, struct rnic_wc *wc, size_t cnt);
 
@@ -38,21 +38,21 @@ int rnic_cq_resize(struct rnic_cq *cq, uint32_t depth);
 uint32_t rnic_cq_depth(const struct rnic_cq *cq);
 
 /*
- * Requests one notification: for the next completion or, with `solicited_only`, for the next
- * completion with the solicited event bit or an error (R201). A second request before the
- * notification has no effect, except that a request for any completion replaces one for solicited
- * completions (C11-31). Earlier completions cause no notification: arm first, then poll until the
- * CQ is empty.
+ * Requests one notification, for the next completion (R201). With `solicited_only`, it is for the
+ * next completion with the solicited event bit or an error. A second request before the
+ * notification has no effect. Exception: a request for any completion replaces one for solicited
+ * completions (C11-31). Completions that are already in the CQ cause no notification. Therefore arm
+ * the CQ first, and then poll until it is empty.
  */
 void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only);
 
 /*
- * Moderates the notifications of a CQ. A requested notification is raised when `cnt` completions
- * that it reports have been added since the request, or `period` ns after the first of them. With
- * `cnt` 0 or 1 or `period` 0, each notification is raised at its first completion, as in a new CQ.
- * The new values also apply to a notification that is delayed at the time of the call; its delay
- * began at its first completion. Returns RNIC_ERR_NOMEM if out of memory. The specification has no
- * moderation: this is ibv_modify_cq(3).
+ * Moderates the notifications of a CQ. A requested notification is raised after `cnt` completions
+ * that it reports, or `period` ns after the first of them. With `cnt` 0 or 1 or `period` 0, each
+ * notification is raised at its first completion, as in a new CQ. The new values also apply to a
+ * notification that is already delayed; its delay began at its first completion. Returns
+ * RNIC_ERR_NOMEM if out of memory. The specification has no moderation: the model is
+ * ibv_modify_cq(3).
  */
 int rnic_cq_moderate(struct rnic_cq *cq, uint32_t cnt, rnic_time period);
 
@@ -69,10 +69,10 @@ int rnic_xrcd_del(struct rnic_xrcd *xrcd); /* Destroys an XRC domain. Returns RN
 struct rnic_srq_init {
     uint32_t max_wr;  /* maximum number of WQEs, 1..32768 */
     uint32_t max_sge; /* maximum number of SGEs of a WQE, 1..32 */
-    uint32_t limit;   /* SRQ limit, 0..max_wr: RNIC_EVENT_SRQ_LIMIT_REACHED is raised once when a
-                       * message uses a WQE and fewer than `limit` remain (R196); 0: never */
-    /* Both NULL: a basic SRQ, for the QPs created with it. Both set: an XRC SRQ, whose completions
-     * are added to `cq` with the QPN of the target QP. */
+    uint32_t limit;   /* SRQ limit, 0..max_wr: when a message uses a WQE and fewer than `limit`
+                       * remain, RNIC_EVENT_SRQ_LIMIT_REACHED is raised once (R196); 0: never */
+    /* xrcd and cq both NULL: a basic SRQ, for the QPs created with it. Both set: an XRC SRQ, whose
+     * completions are added to `cq` with the QPN of the target QP. */
     struct rnic_xrcd *xrcd;
     struct rnic_cq *cq;
     uint32_t srqn; /* SRQ number, 1..0xFFFFFF; 0 lets the device choose an unpredictable number */
@@ -80,7 +80,7 @@ struct rnic_srq_init {
 
 /* Creates an SRQ. The SGEs of its WQEs use `pd`, not the PD of the QP. Returns RNIC_ERR_EXISTS if
  * the number is in use. Returns RNIC_ERR_INVALID for a size out of range, if only one of xrcd and
- * cq is set, or if one belongs to another device. */
+ * cq is set, or if xrcd or cq belongs to another device. */
 int rnic_srq_new(struct rnic_pd *pd, const struct rnic_srq_init *init, struct rnic_srq **out);
 
 /* Destroys an SRQ and drops its WQEs. If an incomplete message uses a WQE of an XRC SRQ at that
@@ -97,9 +97,9 @@ int rnic_srq_modify(struct rnic_srq *srq, const uint32_t *max_wr, const uint32_t
 void rnic_srq_view(const struct rnic_srq *srq, struct rnic_srq_init *out);
 uint32_t rnic_srq_num(const struct rnic_srq *srq);
 
-/* Posts a receive WQE to the SRQ. Returns RNIC_ERR_FULL if max_wr are posted or in use. Returns
- * RNIC_ERR_STATE if the SRQ is in error: an XRC SRQ whose CQ overflowed, which raised
- * RNIC_EVENT_SRQ_ERR. */
+/* Posts a receive WQE to the SRQ. Returns RNIC_ERR_FULL if max_wr WQEs are posted or in use.
+ * Returns RNIC_ERR_STATE if the SRQ is in error. An XRC SRQ enters this state, with
+ * RNIC_EVENT_SRQ_ERR, when its CQ overflows. */
 int rnic_post_srq_recv(struct rnic_srq *srq, const struct rnic_recv_wr *wr);
 
 /* ---- queue pairs ----------------------------------------------------------------------------- */
@@ -147,18 +147,19 @@ struct rnic_qp_init {
     bool no_credits;        /* RC: ACKs of the QP do not report the number of receive WQEs (R106) */
     uint32_t window;  /* RC, XRC: maximum number of unanswered SEND and WRITE packets; 0: 256. The
                        * replay of a peer that had more packets in flight needs a larger value */
-    bool any_credits; /* RC: ignores the credits in ACKs; for the replay of a peer that sent before
-                       * it received these ACKs */
-    bool endless_retries; /* RC: retries without limit; for the replay of a peer that does so */
+    bool any_credits; /* RC: ignores the credits in ACKs; for the replay of a requester that
+                       * exceeded the credits of ACKs that it had not yet received */
+    bool endless_retries; /* RC: retries without limit; for the replay of a requester that did
+                           * not give up */
 };
 
-/* Creates a QP in RESET. Returns RNIC_ERR_EXISTS if the QPN is in use, RNIC_ERR_INVALID for a
- * member out of range or a CQ, SRQ or domain of another device, and RNIC_ERR_NOMEM also if no QPN
- * of the device's range is free. */
+/* Creates a QP in RESET. Returns RNIC_ERR_EXISTS if the QPN is in use. Returns RNIC_ERR_INVALID for
+ * a member out of range, or a CQ, SRQ or XRC domain of another device. Returns RNIC_ERR_NOMEM also
+ * if no QPN of the device's range is free. */
 int rnic_qp_new(struct rnic_pd *pd, const struct rnic_qp_init *init, struct rnic_qp **out);
 
 /* Destroys a QP. Returns RNIC_ERR_BUSY while the QP is in a multicast group (R177), has flows, or
- * 2A windows are bound to it (R213). Accepts NULL. */
+ * has bound 2A windows (R213). Accepts NULL. */
 int rnic_qp_del(struct rnic_qp *qp);
 uint32_t rnic_qp_qpn(const struct rnic_qp *qp);
 
@@ -261,8 +262,8 @@ int rnic_qp_modify_mask(struct rnic_qp *qp, const struct rnic_qp_attr *attr, uns
                         rnic_time now);
 
 /* Gets all current attributes, and the attributes that the QP was created with. sq_psn is the PSN
- * of the next new request that the QP will send, rq_psn the PSN of the next request that it expects
- * (ibv_query_qp(3)). Either pointer may be NULL. */
+ * of the next new request that the QP will send; rq_psn is the PSN of the next request that the QP
+ * expects (ibv_query_qp(3)). `attr` and `init` may be NULL. */
 void rnic_qp_query(const struct rnic_qp *qp, struct rnic_qp_attr *attr, struct rnic_qp_init *init);
 
 /* Internal state of a QP, for tests and reports. */
@@ -279,8 +280,8 @@ struct rnic_qp_view {
 void rnic_qp_view(const struct rnic_qp *qp, struct rnic_qp_view *out);
 
 /* Posts a receive. Allowed from INIT on (R188); in ERR the WQE is flushed immediately. Returns
- * RNIC_ERR_FULL if max_recv_wr are posted, and RNIC_ERR_INVALID for too many SGEs, or a QP that has
- * an SRQ or no receive queue. */
+ * RNIC_ERR_FULL if max_recv_wr WQEs are posted. Returns RNIC_ERR_INVALID for too many SGEs, or for
+ * a QP that has an SRQ or no receive queue. */
 int rnic_post_recv(struct rnic_qp *qp, const struct rnic_recv_wr *wr);
 
 /*
@@ -308,10 +309,11 @@ int rnic_post_send_check(const struct rnic_qp *qp, const struct rnic_send_wr *wr
 /* ---- watching work requests ------------------------------------------------------------------ */
 
 /*
- * Sets a function that is called at each step of each send request of QPs created from now on;
- * NULL: later QPs call no function. `wqe` identifies the request: a counter of the QP, equal to
- * rnic_wc.wqe. *wc is passed only with RNIC_WR_STEP_DONE and _COMPLETED. The function must not call
- * the device. The device has no clock, so the function must read one itself if it needs the time.
+ * Sets the function that the device calls at each step of a send request; NULL: none. The device
+ * calls the function only for QPs that were created while a function was set. `wqe` identifies the
+ * request: a counter of the QP, equal to rnic_wc.wqe. *wc is passed only with RNIC_WR_STEP_DONE and
+ * _COMPLETED. The function must not call the device. If it needs the time, it must read a clock,
+ * because the device has none.
  */
 typedef void rnic_step_fn(void *user, const struct rnic_qp *qp, uint32_t wqe,
                           enum rnic_wr_step step, const struct rnic_wc *wc);
@@ -322,12 +324,13 @@ void rnic_watch(struct rnic *rnic, rnic_step_fn *fn, void *user);
 /*
  * The receive buffer of a datagram starts with a network header of 40 bytes (R172): the GRH of
  * RoCEv1, the IPv6 header, or 20 zero bytes and the IPv4 header. The completion has RNIC_WC_GRH,
- * and its byte_len includes the header. A datagram longer than the buffer, or that finds no receive
- * WQE, is dropped and counted. A WQE whose buffer was too short serves the next datagram (R174).
+ * and its byte_len includes the header. A datagram is dropped and counted if no receive WQE is
+ * posted, or if the buffer is too short. In the second case, the WQE serves the next datagram
+ * (R174).
  */
 
-/* Creates an address handle. The DGID may be multicast. Returns RNIC_ERR_INVALID for a vector out
- * of range, and RNIC_ERR_NOMEM also at the device's limit. */
+/* Creates an address handle. The DGID may be multicast. Returns RNIC_ERR_INVALID for an address
+ * vector with a member out of range, and RNIC_ERR_NOMEM also at the device's limit. */
 int rnic_ah_new(struct rnic_pd *pd, const struct rnic_av *av, struct rnic_ah **out);
 
 /* Destroys an address handle. Requests that were posted with it are still sent. Accepts NULL. */
@@ -345,8 +348,8 @@ void rnic_gid_multicast_mac(const uint8_t gid[16], uint8_t mac[6]);
  * the group, including datagrams of this device and of the QP itself, as with Linux rxe and the
  * HCAs that IPoIB was written for. Attaching twice has no further effect. The port must accept
  * frames for the group's MAC address. Returns RNIC_ERR_INVALID for another service or a GID that is
- * not multicast. Returns RNIC_ERR_NOMEM also with RNIC_MCAST_GROUPS groups, or with RNIC_MCAST_QPS
- * QPs in the group.
+ * not multicast. Returns RNIC_ERR_NOMEM also at the limit of groups (max_mcast_grp), or of QPs in
+ * the group (max_mcast_qp_attach).
  */
 int rnic_mcast_attach(struct rnic_qp *qp, const uint8_t gid[16]);
 
@@ -366,16 +369,17 @@ bool rnic_mcast_of(const struct rnic_qp *qp, uint8_t gid[16]);
 /*
  * A raw packet QP sends and receives whole Ethernet frames without FCS, of any protocol. The
  * message of a SEND is one frame of 14..ROCE_FRAME_MAX bytes. The QP receives the frames that its
- * flows choose. A flow is a rule of flow steering, as of ibv_create_flow(3). A frame is dropped and
- * counted if the QP has no receive WQE or if its buffer is too short.
+ * flows choose. A flow is a rule of flow steering, as in ibv_create_flow(3). A frame is dropped and
+ * counted if no receive WQE is posted, or if the buffer of the WQE is too short.
  */
 
 /* Kind of a flow, with the numbers of enum ibv_flow_attr_type. */
 enum rnic_steer_kind {
     RNIC_STEER_NORMAL = 0,      /* frames that match all conditions (specs) of the flow */
-    RNIC_STEER_ALL_DEFAULT = 1, /* frames that no other flow chooses, except RoCEv2 packets */
-    /* Multicast frames that no NORMAL flow chooses; such a frame is not passed to ALL_DEFAULT
-     * flows. */
+    RNIC_STEER_ALL_DEFAULT = 1, /* frames that no NORMAL or MC_DEFAULT flow chooses, except
+                                 * RoCEv2 packets */
+    /* Multicast frames that no NORMAL flow chooses, except RoCEv2 packets. These frames are not
+     * passed to ALL_DEFAULT flows. */
     RNIC_STEER_MC_DEFAULT = 2,
     RNIC_STEER_SNIFFER = 3, /* copies of all frames */
 };
@@ -402,7 +406,8 @@ struct rnic_steer_spec {
 
 struct rnic_steer_attr {
     enum rnic_steer_kind kind;
-    uint16_t priority; /* NORMAL: the matching flows with the lowest number receive the frame */
+    uint16_t priority; /* NORMAL: if several flows match, those with the lowest number receive
+                        * the frame */
     unsigned spec_cnt; /* 0..RNIC_STEER_SPECS; 0 except for NORMAL */
     struct rnic_steer_spec spec[RNIC_STEER_SPECS];
 };
@@ -410,7 +415,7 @@ struct rnic_steer_attr {
 struct rnic_steer;
 
 /* Creates a flow to a raw packet QP. Returns RNIC_ERR_INVALID for another type of QP, or for a kind
- * or spec out of range. While the QP has flows, rnic_qp_del() returns RNIC_ERR_BUSY. */
+ * or condition out of range. While the QP has flows, rnic_qp_del() returns RNIC_ERR_BUSY. */
 int rnic_steer_new(struct rnic_qp *qp, const struct rnic_steer_attr *attr, struct rnic_steer **out);
 void rnic_steer_del(struct rnic_steer *steer); /* Accepts NULL. */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Allocator of memory blocks, each for a QP and its queues, cut from large chunks. With very many
- * QPs, the address translation for the QP takes most of the time of a packet; chunks in huge pages
- * (pages.h) reduce that time. A device with few QPs has a small chunk.
+ * Allocator of memory blocks, each for a QP and its queues. The blocks are parts of large chunks.
+ * With very many QPs, the address translation for the QP takes most of the time of a packet; chunks
+ * in huge pages (pages.h) reduce that time. A device with few QPs has a small chunk.
  */
 #ifndef RNIC_SLAB_H
 #define RNIC_SLAB_H

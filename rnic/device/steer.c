@@ -45,8 +45,8 @@ static void find_ports(struct headers *out, const uint8_t *frame, size_t len, si
         out->at[RNIC_STEER_UDP] = frame + off;
 }
 
-/* Finds the headers of a frame of at least ETH_LEN bytes. Extension headers of IPv6 and the
- * fragments after the first are not followed. */
+/* Finds the headers of a frame of at least ETH_LEN bytes. The TCP or UDP header is not found behind
+ * IPv6 extension headers, and in IPv4 fragments after the first. */
 static void find_headers(struct headers *out, const uint8_t *frame, size_t len)
 {
     size_t off = ETH_LEN;
@@ -91,7 +91,7 @@ static bool flow_matches(const struct rnic_steer *steer, const struct headers *h
     return true;
 }
 
-/* Returns whether the frame is a RoCEv2 packet, which belongs to the QPs of its device. */
+/* Returns whether the frame is a RoCEv2 packet, which is for the RDMA QPs of the device. */
 static bool is_roce(const struct headers *hdrs)
 {
     const uint8_t *udp = hdrs->at[RNIC_STEER_UDP];
@@ -99,8 +99,8 @@ static bool is_roce(const struct headers *hdrs)
     return udp && be16(udp + 2) == ROCE_UDP_PORT;
 }
 
-/* Finds the kind and the priority of the flow rules that get the frame, apart from sniffer rules.
- * Returns false if no such rule gets the frame. */
+/* Finds the kind and the priority of the flows that receive the frame, apart from SNIFFER flows.
+ * Returns false if no such flow receives the frame. */
 static bool choose(const struct rnic *rnic, const struct headers *hdrs, enum rnic_steer_kind *kind,
                    uint16_t *priority)
 {
@@ -147,8 +147,8 @@ void rnic_steer_input(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_
         if ((!takes && steer->attr.kind != RNIC_STEER_SNIFFER) || qp->state < RNIC_QPS_RTR ||
             qp->state == RNIC_QPS_ERR || qp->steered == rnic->steered)
             continue;
-        qp->steered = rnic->steered; /* if several flows of a QP match the frame, the QP gets one
-                                      * copy of it */
+        qp->steered = rnic->steered; /* if several flows of a QP choose the frame, the QP
+                                      * receives only one copy */
         rnic_raw_input(&qp->resp, frame, (uint32_t)len);
         rnic_qp_settle(qp);
     }

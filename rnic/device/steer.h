@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Flow steering: chooses the raw packet QPs that receive a frame. The functions are in rnic_qp.h.
- */
+/* Flow steering: chooses the raw packet QPs that receive a frame. rnic_qp.h declares the
+ * functions. */
 #ifndef RNIC_STEER_H
 #define RNIC_STEER_H
 

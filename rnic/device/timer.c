@@ -30,8 +30,9 @@ void rnic_timer_del(struct rnic_timers *timers, struct rnic_timer *timer)
         timers->used &= ~(UINT64_C(1) << timer->cls);
 }
 
-/* Appends a timer to the list of its duration. The list must stay sorted by time. So if the last
- * timer in the list is due later than the new one, the new timer gets the later time. */
+/* Appends a timer to the list of its duration. The list must stay sorted by `queued`. So if the
+ * last timer in the list has a later time than the new timer, the new timer gets that later
+ * time. */
 static void enqueue(struct rnic_timers *timers, struct rnic_timer *timer)
 {
     struct rnic_list *head = &timers->head[timer->cls];
@@ -50,8 +51,8 @@ void rnic_timer_set(struct rnic_timers *timers, struct rnic_timer *timer, enum r
 
     assert(cls < RNIC_TIMER_CLASSES); /* a timer code has 5 bits */
     if (deadline == RNIC_NEVER || (!rnic_list_empty(&timer->link) && timer->cls == cls)) {
-        if (timer->deadline != deadline) /* Do not write an unchanged value: most QPs only receive,
-                                          * and their cache line then stays unmodified. */
+        if (timer->deadline != deadline) /* Do not write an unchanged value. Most QPs only
+                                          * receive, and their cache line then stays unmodified. */
             timer->deadline = deadline;
         return;
     }

@@ -4,9 +4,10 @@
  * local ACK timeouts, 32 RNR times). Each duration has a list, in which a new timer is always
  * the last to expire.
  *
- * A timer that is set again keeps its place in the list, and moves only when it reaches the
- * front. So restarting a timer touches no other QP. Therefore a timer may fire late by up to its
- * duration: between T and 2T. The specification allows up to 4T (R150).
+ * A timer that is set again keeps its place in the list, so restarting a timer touches no other QP.
+ * When such a timer reaches the front of the list, it moves to the end, behind timers that can be
+ * due later. Therefore a timer may fire late by up to its duration: between T and 2T. The
+ * specification allows up to 4T (R150).
  */
 #ifndef RNIC_TIMER_H
 #define RNIC_TIMER_H
@@ -46,12 +47,12 @@ void rnic_timer_del(struct rnic_timers *timers, struct rnic_timer *timer);
 /* Removes and returns the next timer that is due at `now`, or NULL. */
 struct rnic_timer *rnic_timers_due(struct rnic_timers *timers, rnic_time now);
 
-/* Removes from the front of each list the timers that rnic_timer_del() stopped and left there, so
- * that rnic_timers_next() is exact. */
+/* Removes cleared timers from the front of each list, and moves timers that were set to a later
+ * time from the front to the end. Afterwards rnic_timers_next() is exact. */
 void rnic_timers_trim(struct rnic_timers *timers);
 
-/* Returns when the next timer fires. The result may be too early if rnic_timers_trim() was not
- * called before. */
+/* Returns the time when the next timer fires; RNIC_NEVER if there is none. The result may be too
+ * early if rnic_timers_trim() was not called before. */
 rnic_time rnic_timers_next(const struct rnic_timers *timers);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * CM messages: MADs between two communication managers on QP1, which set up, change and end
  * connections (IBTA vol. 1 ch. 12), and the RDMA-IP CM header in their private data (Annex A11).
- * cm_fields.def lists the fields. For each message `x` there is
+ * cm_fields.def lists the fields. For each message `x`, this file declares
  *
  *   enum roce_cm            ROCE_CM_X
  *   struct roce_cm_x        its fields in host order, private data as bytes
@@ -40,7 +40,7 @@ enum roce_cm {
 #define HDR_FN(id, verb) roce_cm_##id##_##verb
 #include "wire/hdr_gen.h"
 
-/* REJ reasons that code of this project sends or compares. codes.c has the names of all reasons
+/* REJ reasons that this project sends or compares. codes.c has the names of all reasons
  * (ROCE_VALS_CM_REJ_REASON). */
 enum roce_cm_rej_reason {
     ROCE_CM_REJ_NO_QP = 1,
@@ -70,9 +70,9 @@ enum roce_cm_transport {
 };
 #define ROCE_CM_EXT_TRANSPORT_XRC 1u
 
-/* Upper 32 bits of the transaction id of a DREQ that a device of this project sends in place of a
- * program on its machine that ended without a DREQ: "gone" in ASCII. The peer only returns the id.
- */
+/* If a program ends without a DREQ, its RDMA CM library (rnic/ucma) sends the DREQ for it. The
+ * upper 32 bits of the transaction id of such a DREQ are this value, "gone" in ASCII. The peer only
+ * copies the id to its DREP. */
 #define ROCE_CM_TID_GONE 0x676F6E65u
 
 /* APR status "alternate paths not supported", always sent because RoCE has no alternate paths
@@ -113,8 +113,8 @@ const struct roce_hdr_info *roce_cm_info(enum roce_cm cm);
  */
 int roce_cm_msg_parse(struct roce_cm_msg *msg, const uint8_t *p, size_t cap_len, size_t wire_len);
 
-/* Reads the CM message of a parsed packet. Returns ROCE_ERR_NOT_ROCE if it is not a UD SEND Only to
- * QP1, or if its payload was not found. Q_Key and ICRC are not checked. */
+/* Parses the CM message of a parsed packet. Returns ROCE_ERR_NOT_ROCE if the packet is not a UD
+ * SEND Only to QP1, or if its payload was not found. Q_Key and ICRC are not checked. */
 int roce_cm_msg_of_pkt(struct roce_cm_msg *msg, const struct roce_pkt *pkt);
 
 /* Initializes a message: all fields are zero, except `tid` and the constant fields of the MAD
@@ -148,8 +148,8 @@ static inline uint32_t roce_cm_rep_qpn(const struct roce_cm_rep *rep)
 uint8_t roce_cm_ack_timeout(uint8_t ack_delay, uint8_t packet_life_time);
 
 /* Returns the local ACK timeout of the active side's QP, as a code; 0 means no timeout. The local
- * ACK timeout in the REQ is the one of the passive side's QP. The active side computes its own from
- * the packet lifetime and the ACK delay in the REP (R239). */
+ * ACK timeout in the REQ is that of the passive side's QP. The active side computes the timeout of
+ * its own QP from the packet lifetime and the ACK delay in the REP (R239). */
 uint8_t roce_cm_active_timeout(const struct roce_cm_req *req, const struct roce_cm_rep *rep);
 
 /* Returns the name of a message, for example "REQ" or "SIDR_REP"; `kind` must be < ROCE_CM_MSG_CNT.
@@ -183,7 +183,7 @@ static inline bool roce_cm_sid_is_ip(uint64_t sid)
 }
 
 /* Returns the port space of a service id, for example ROCE_CM_PS_TCP. The low byte is the IP
- * protocol number, which may be another one than those of enum roce_cm_port_space. */
+ * protocol number, which may differ from those of enum roce_cm_port_space. */
 static inline uint16_t roce_cm_sid_space(uint64_t sid)
 {
     return (uint16_t)(sid >> 16);

@@ -26,16 +26,16 @@ static inline bool roce_has_fcs(const uint8_t *frame, size_t len)
  * at `from` during the call. Processors with VPCLMULQDQ copy and compute the CRC in one pass. */
 uint32_t roce_crc32_copy(uint32_t crc, uint8_t *to, const uint8_t *from, size_t len);
 
-/* maximum number of bytes that roce_crc32_ones() can OR with ones before they enter the CRC */
+/* maximum number of bytes that roce_crc32_ones() can mask */
 #define ROCE_CRC_ONES 64
 
-/* Continues *crc over the `len` bytes at `p`, of which the first ROCE_CRC_ONES are ORed with
- * `ones`. The bytes at `p` do not change. Returns true. Returns false and does nothing if the
- * processor cannot do this in one pass, or if `len` is 0 or not a multiple of 4. */
+/* Continues *crc over the `len` bytes at `p`, with the first ROCE_CRC_ONES bytes ORed with `ones`.
+ * Returns true. The bytes at `p` do not change. Returns false and does nothing if the processor
+ * cannot do this in one pass, or if `len` is 0 or not a multiple of 4. */
 bool roce_crc32_ones(uint32_t *crc, const uint8_t *p, size_t len,
                      const uint8_t ones[ROCE_CRC_ONES]);
 
-/* Like roce_crc32(), with the portable table. The tests compare other results with this
+/* Does the same as roce_crc32(), with the portable table. The tests compare other results with this
  * function. */
 uint32_t roce_crc32_portable(uint32_t crc, const uint8_t *p, size_t len);
 

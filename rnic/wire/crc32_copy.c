@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * CRC-32 in one pass with another operation: copying the bytes, or setting the bits to ones that an
- * ICRC does not cover. The CRC libraries have no such functions for this polynomial.
+ * CRC-32 in one pass with a second operation: copying the bytes, or setting the bits to ones that
+ * an ICRC does not cover. The CRC libraries have no such functions for this polynomial.
  * tests/bench/bench_wire compares the speed of one pass with that of two passes.
  *
  * The algorithm is that of V. Gopal et al., "Fast CRC Computation for Generic Polynomials Using
@@ -28,8 +28,8 @@
 #define LEAST 256u /* minimum length, bytes; for shorter data, two passes are as fast as one */
 
 /* Folding constants for a distance of D bits (by_128: D = 128): x^(D+32) and x^(D-32) modulo the
- * CRC polynomial, with the bits reflected and shifted by one. The tests check them by comparing
- * CRCs with another implementation. */
+ * CRC polynomial, with the bits reflected and shifted by one. The tests check the constants: they
+ * compare the CRCs with another implementation. */
 static const uint64_t by_128[2] = {0x1751997D0, 0x0CCAA009E};
 static const uint64_t by_512[2] = {0x154442BD4, 0x1C6E41596};
 static const uint64_t by_2048[2] = {0x11542778A, 0x1322D1430};
@@ -89,7 +89,7 @@ FOLDS static inline __m512i load_vector(const uint8_t *from, uint8_t *to)
 }
 
 /* Returns the CRC of the LANES vectors in `x`, followed by `cnt` vectors at `from`. If `to` is not
- * NULL, also copies these there. */
+ * NULL, also copies the vectors at `from` to `to`. */
 FOLDS static inline uint32_t fold_all(__m512i x[LANES], const uint8_t *from, uint8_t *to,
                                       size_t cnt)
 {

@@ -4,10 +4,12 @@
  * specification describes. DC packets have the opcodes of reliable datagrams.
  *
  * The following is known from captured packets of ConnectX. A DC header of 20 bytes follows the
- * BTH; it begins with a nonzero byte and a QP number. The headers and the payload of the RC
- * opcode with the same low five bits follow. Reliable datagrams have an RDETH in the place of the
- * DC header, and its first byte is reserved and 0. The codec parses DC packets as reliable
- * datagrams. So only the BTH and the results of this file's functions are valid for a DC packet.
+ * BTH. It begins with a nonzero byte and a QP number. After the DC header, the headers and the
+ * payload of the RC opcode with the same low five bits follow. In place of the DC header, a
+ * reliable datagram has an RDETH, whose first byte is reserved and 0.
+ *
+ * The codec parses DC packets as reliable datagrams. So only the BTH and the results of this file's
+ * functions are valid for a DC packet.
  */
 #ifndef ROCE_DC_H
 #define ROCE_DC_H
@@ -16,15 +18,14 @@
 
 #define ROCE_DC_LEN 20u
 
-/* Returns whether the packet is a DC packet. Otherwise it is a reliable datagram. The opcode must
- * be one of reliable datagrams. */
+/* Returns whether a packet with an opcode of reliable datagrams is a DC packet. */
 static inline bool roce_dc_is(const struct roce_pkt *pkt)
 {
     return roce_pkt_has(pkt, ROCE_HDR_RDETH) && pkt->rdeth.resv8 != 0;
 }
 
-/* Returns whether the packet is a DC packet, or may be one because the capture cuts it before the
- * byte that decides. */
+/* Returns whether the packet is a DC packet or can be one. It can be one if its opcode
+ * is one of reliable datagrams, and the capture does not contain the 4 bytes after the BTH. */
 static inline bool roce_dc_may_be(const struct roce_pkt *pkt)
 {
     if (!roce_opcode_has(pkt->op, ROCE_HDR_RDETH))

@@ -54,8 +54,8 @@ static int parse_udp(struct roce_walk *walk)
     if (pkt->udp.dport != ROCE_UDP_PORT)
         return ROCE_ERR_NOT_ROCE;
     if (roce_pkt_defect(pkt, ROCE_DEFECT_IP_FRAGMENT))
-        return ROCE_OK; /* In a first fragment, the UDP length is that of the whole datagram, so do
-                         * not compare it with the length of the IP packet. */
+        return ROCE_OK; /* in a first fragment, the UDP length is that of the whole datagram, so
+                         * do not compare it with the length of the IP packet */
     limit_end(walk, udp_off + pkt->udp.len, ROCE_DEFECT_UDP_LEN);
     if (walk->end != ip_end) /* the IP packet has bytes after the UDP datagram */
         roce_walk_defect(walk, ROCE_DEFECT_UDP_LEN);
@@ -152,7 +152,7 @@ static int parse_ip6(struct roce_walk *walk)
     return error ? error : parse_udp(walk);
 }
 
-/* Parses a GRH. Its payload length includes the ICRC. */
+/* Parses a GRH. The payload length in the GRH includes the ICRC. */
 static int parse_grh(struct roce_walk *walk)
 {
     struct roce_pkt *pkt = walk->pkt;

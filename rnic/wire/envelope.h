@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Envelope: the headers before the BTH, as distinct from the transport headers. These are Ethernet,
- * VLAN tags, Linux cooked headers, IPv4, IPv6, UDP; for native links and RoCEv1 LRH and GRH.
- * Private to wire/: other code includes pkt.h. */
+/* Envelope: the headers before the BTH. These are Ethernet, VLAN tags, Linux cooked headers, IPv4,
+ * IPv6 and UDP; on native links LRH and GRH; in RoCEv1 the GRH. Private to wire/: other code
+ * includes pkt.h. */
 #ifndef ROCE_ENVELOPE_H
 #define ROCE_ENVELOPE_H
 
@@ -27,10 +27,10 @@ static inline void roce_walk_defect(struct roce_walk *walk, enum roce_defect def
     walk->pkt->defects |= UINT32_C(1) << defect;
 }
 
-/* Returns the next `len` bytes of the frame, or NULL if bytes are missing. Then sets walk->error:
- * ROCE_ERR_MALFORMED with defect `shrt` if the packet is too short, ROCE_ERR_CUT if only the
- * capture lacks the bytes. This function and roce_walk_hdr() are inline, because calling them took
- * a tenth of the instructions of a packet. */
+/* Returns the next `len` bytes of the frame. If bytes are missing, returns NULL and sets
+ * walk->error: ROCE_ERR_MALFORMED with defect `shrt` if the packet is too short, ROCE_ERR_CUT if
+ * only the capture lacks the bytes. This function and roce_walk_hdr() are inline, because calling
+ * them took a tenth of the instructions of a packet. */
 static inline const uint8_t *roce_walk_take(struct roce_walk *walk, size_t len,
                                             enum roce_defect shrt)
 {
@@ -50,8 +50,8 @@ static inline const uint8_t *roce_walk_take(struct roce_walk *walk, size_t len,
     return p;
 }
 
-/* Returns the next `len` bytes as header `hdr`, and records the header's offset in the
- * packet model (struct roce_pkt). */
+/* Returns the next `len` bytes, which are header `hdr`, and records the header's offset in the
+ * packet model (struct roce_pkt). Of several VLAN tags, records only the first offset. */
 static inline const uint8_t *roce_walk_hdr(struct roce_walk *walk, enum roce_hdr hdr, size_t len,
                                            enum roce_defect shrt)
 {
@@ -66,8 +66,8 @@ static inline const uint8_t *roce_walk_hdr(struct roce_walk *walk, enum roce_hdr
 }
 
 /* Parses from the start of the frame to the BTH. Sets encap, net_off and the headers in walk->pkt.
- * Leaves walk->off at the BTH and walk->end after the ICRC. Returns 0, ROCE_ERR_NOT_ROCE, or
- * another code of walk->error. */
+ * Afterwards walk->off is the offset of the BTH, and walk->end the offset after the ICRC. Returns
+ * 0, ROCE_ERR_NOT_ROCE, or another code of walk->error. */
 int roce_envelope_parse(struct roce_walk *walk);
 
 /* Writes the headers of pkt->encap that precede a transport part (BTH to ICRC) of `bth_len` bytes.

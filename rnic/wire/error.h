@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Error codes of the wire layer. They report mistakes of the caller, missing resources and packets
- * of other protocols. A defect in a packet is not an error: it is recorded in the parsed packet
- * (enum roce_defect). */
+/* Error codes of the wire layer. They report packets of other protocols, headers that cannot be
+ * parsed, and mistakes of the caller. Any other defect in a packet is not an error: it is recorded
+ * in the parsed packet (enum roce_defect). */
 #ifndef ROCE_ERROR_H
 #define ROCE_ERROR_H
 

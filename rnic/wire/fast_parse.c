@@ -32,9 +32,9 @@ static bool ip4_checksum_is_right(const uint8_t *p)
 }
 
 /* Returns whether the frame has Ethernet without tags, IPv4 without options or fragments, UDP,
- * correct lengths and checksum, and no trailer. Reads the bytes of the frame, not the parsed
- * members: compilers combine the reads of two members into one load, which waits for both
- * stores. */
+ * correct lengths and checksum, and no trailer. Tests the bytes of the frame, not the parsed
+ * members. Compilers would combine the reads of two members into one load, which would have to wait
+ * for both stores. */
 static bool is_common_envelope(const uint8_t *frame, size_t wire_len)
 {
     const uint8_t *ip = frame + AT_IP4, *udp = frame + AT_UDP;
@@ -71,7 +71,7 @@ static void parse_ext_headers(struct roce_pkt *pkt)
     const struct roce_opcode *op = pkt->op;
     const uint8_t *first = pkt->frame + AT_BTH + ROCE_BTH_LEN;
 
-    /* Most packets with such headers are ACKs and WRITEs or READs of one packet. */
+    /* Most packets that have such headers are ACKs, or WRITEs and READ requests of one packet. */
     if (op->hdrs == ROCE_HDR_BIT(ROCE_HDR_AETH)) {
         pkt->off[ROCE_HDR_AETH] = AT_BTH + ROCE_BTH_LEN;
         roce_aeth_parse(first, &pkt->aeth);

@@ -8,11 +8,14 @@
 
 #include "wire/pkt.h"
 
-/* Parses a usual frame and returns true. For any other frame, returns false and changes nothing:
- * the caller then parses the frame header by header. Both ways give the same result for a usual
- * frame. First clears the first `clear` bytes of *pkt. Then sets all members that struct roce_pkt
- * declares above parsed_fast. Of the members declared below parsed_fast, sets only the headers of
- * the opcode; the caller must have cleared the others. */
+/*
+ * Parses a usual frame and returns true. For any other frame, returns false and changes nothing.
+ * The caller then parses the frame header by header, which gives the same result for a usual frame.
+ *
+ * The function first clears the first `clear` bytes of *pkt. Then it sets all members that struct
+ * roce_pkt declares above parsed_fast. Of the members below parsed_fast, it sets only the headers
+ * of the opcode; the caller must have cleared the others.
+ */
 bool roce_fast_parse(struct roce_pkt *pkt, const uint8_t *frame, size_t cap_len, size_t wire_len,
                      size_t clear);
 

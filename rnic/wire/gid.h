@@ -19,8 +19,8 @@ static inline bool roce_gid_is_ip4(const uint8_t gid[16])
 /* Writes the GID of the IPv4 address at `ip4`; the two must not overlap. */
 static inline void roce_gid_of_ip4(const uint8_t *ip4, uint8_t gid[16])
 {
-    /* two 8-byte stores: code that hashes a GID reads two 8-byte numbers, which would have to wait
-     * for smaller stores */
+    /* use two 8-byte stores, because code that hashes a GID reads two 8-byte numbers, which would
+     * have to wait for smaller stores */
     roce_be_put(gid, 8, 0);
     roce_be_put(gid + 8, 8, UINT64_C(0xFFFF) << 32 | roce_be_get(ip4, 4));
 }

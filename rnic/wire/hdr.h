@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Headers: the C declarations generated from headers.def and cm_fields.def. For each header `x`
- * there is
+ * Headers: the C declarations generated from headers.def. For each header `x`, this file
+ * declares
  *
  *   enum roce_hdr          ROCE_HDR_X
  *   struct roce_x          its fields in host order
@@ -42,7 +42,7 @@ _Static_assert(ROCE_HDR_CNT <= 32, "roce_hdr_set holds one bit for each header")
 /* Format of a field's text. */
 enum roce_fmt {
     ROCE_FMT_DEC,
-    ROCE_FMT_HEX,  /* hexadecimal with 0x, with the digits of the field's width */
+    ROCE_FMT_HEX,  /* hexadecimal with 0x and leading zeros for the whole width of the field */
     ROCE_FMT_FLAG, /* flag of one bit */
     ROCE_FMT_MAC,
     ROCE_FMT_IP4,
@@ -91,8 +91,8 @@ struct roce_field {
 
 /* Description of one header. */
 struct roce_hdr_info {
-    const char *id;   /* lower-case name, for example "bth", part of the filter name roce.bth.psn */
-    const char *name; /* short name, for example "BTH" */
+    const char *id;     /* lower-case name, for example "bth", as in the filter name roce.bth.psn */
+    const char *name;   /* short name, for example "BTH" */
     const char *title;  /* full name, for example "Base Transport Header" */
     const char *source; /* specification and section of the header */
     uint16_t len;       /* length, bytes */

@@ -3,8 +3,8 @@
 
 #include "wire/envelope.h"
 
-/* offsets of the fields that differ between packets of a QP (RFC 791, RFC 8200, RFC 768; IBTA ch. 8
- * for the GRH) */
+/* offsets of the fields that differ between the packets of a QP (RFC 791, RFC 8200, RFC 768; IBTA
+ * ch. 8 for the GRH) */
 #define IP4_LEN_OFF  2
 #define IP4_CSUM_OFF 10
 #define IP6_LEN_OFF  4
@@ -70,7 +70,7 @@ int roce_header_template_build(const struct roce_header_template *env, size_t bt
     if (bth_len > UINT16_MAX - ROCE_HEADER_TEMPLATE_MAX)
         return ROCE_ERR_INVALID;
     /* Copy a constant number of bytes, which is faster than copying env->len bytes. The caller
-     * later overwrites the excess bytes with the rest of the frame. */
+     * later overwrites the bytes after the template with the rest of the frame. */
     if (wr->len - wr->off < ROCE_HEADER_TEMPLATE_MAX)
         memcpy(p, env->bytes, env->len);
     else if (env->len <= ROCE_HEADER_TEMPLATE_SHORT)

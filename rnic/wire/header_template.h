@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Header template: the headers before the BTH, built once for a connection. All packets of a QP
  * have the same Ethernet, IP and UDP headers, except for two lengths and the IPv4 header checksum.
- * If roce_pkt.header_template points to a template, roce_pkt_build() writes the same bytes
- * faster. */
+ * If roce_pkt.header_template points to a template, roce_pkt_build() copies it, which is faster
+ * than building the headers. */
 #ifndef ROCE_HEADER_TEMPLATE_H
 #define ROCE_HEADER_TEMPLATE_H
 
@@ -30,8 +30,8 @@ int roce_header_template_init(struct roce_header_template *env, const struct roc
  * changed. */
 void roce_header_template_set_sport(struct roce_header_template *env, uint16_t sport);
 
-/* Writes the headers for a transport part (BTH to ICRC) of `bth_len` bytes. Returns what
- * roce_envelope_build() would return. */
+/* Writes the headers for a transport part (BTH to ICRC) of `bth_len` bytes. Returns the same as
+ * roce_envelope_build(). */
 int roce_header_template_build(const struct roce_header_template *env, size_t bth_len,
                                struct roce_wr *wr);
 

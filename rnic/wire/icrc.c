@@ -65,8 +65,8 @@ static const struct mask {
 
 #define BTH_MASK_LEN 5 /* bytes of the BTH up to the masked byte */
 
-/* Returns the CRC with which the ICRC of an encapsulation begins: on Ethernet the CRC of the 8
- * bytes that replace the LRH. */
+/* Returns the CRC with which the ICRC of an encapsulation begins. On Ethernet, this is the CRC of
+ * the 8 bytes that replace the LRH. */
 static uint32_t crc_start(enum roce_encap encap)
 {
     bool native = encap == ROCE_ENCAP_IB_LOCAL || encap == ROCE_ENCAP_IB_GLOBAL;
@@ -81,13 +81,12 @@ static bool places_valid(enum roce_encap encap, size_t bth_off, size_t icrc_off)
            bth_off <= ROCE_ICRC_BTH_OFF_MAX && icrc_off >= bth_off + ROCE_BTH_LEN;
 }
 
-/* Sets the masked bits of the headers to ones in two parts: up to UDP, and from UDP to byte 4 of
- * the BTH. IP options or extension headers may be between the two parts. */
+/* Sets the masked bits of the headers to ones in two parts: before the UDP header, and from the UDP
+ * header to byte 4 of the BTH. IP options or extension headers may be between the two parts. */
 static void put_mask(const struct mask *mask, uint8_t *net, size_t bth_off)
 {
-    size_t split =
-        mask->bth_off - ROCE_UDP_LEN; /* without UDP, no masked byte is in the 8 bytes before the
-                                       * BTH, so the mask may be split there, too */
+    size_t split = mask->bth_off - ROCE_UDP_LEN; /* without UDP, no masked byte is in the 8 bytes
+                                                  * before the BTH, so the split is also correct */
 
     for (size_t i = 0; i < split; i++)
         net[i] |= mask->ff[i];
@@ -122,7 +121,8 @@ static void put_ones(enum roce_encap encap, uint8_t *net)
 }
 
 /* Returns the ICRC of a short packet. Sets the masked bits to ones in a copy of the whole packet,
- * so that one call of roce_crc32() is enough: a call costs as much as the CRC of 100 bytes. */
+ * so that one call of roce_crc32() is enough. A second call would cost as much as the CRC of 100
+ * bytes. */
 static uint32_t icrc_short(enum roce_encap encap, uint32_t crc, const uint8_t *net, size_t icrc_off)
 {
     uint8_t copy[SHORT_MAX];
@@ -132,8 +132,8 @@ static uint32_t icrc_short(enum roce_encap encap, uint32_t crc, const uint8_t *n
     return roce_crc32(crc, copy, icrc_off);
 }
 
-/* Copies the first MASK_LEN bytes of a packet and applies the mask, in words: compilers do not
- * vectorize a loop over bytes that checks the bounds of arrays. */
+/* Copies the first MASK_LEN bytes of a packet and applies the mask. Works in words, because
+ * compilers do not vectorize a loop over bytes that checks the bounds of arrays. */
 static void mask_prefix(uint8_t prefix[MASK_LEN], const uint8_t *net, const struct mask *mask)
 {
     uint64_t words[MASK_LEN / sizeof(uint64_t)], ones[MASK_LEN / sizeof(uint64_t)];
@@ -172,9 +172,9 @@ uint32_t roce_icrc_own(enum roce_encap encap, uint8_t *net, size_t bth_off, size
 
     if (!places_valid(encap, bth_off, icrc_off) || bth_off != masks[encap].bth_off)
         return roce_icrc(encap, net, bth_off, icrc_off);
-    /* Saves the masked bytes, and sets their bits to ones one byte after the other.
-     * roce_pkt_build() has just written the header, and loading it into vector registers would have
-     * to wait for these stores. The wait took a third of the function's time. */
+    /* Save the masked bytes, and set their bits to ones, byte by byte. roce_pkt_build() has just
+     * written the header. Loading it into vector registers would have to wait for these stores,
+     * which took a third of the function's time. */
     switch (encap) {
 #define SAVE(off, ones) *at++ = net[off], net[off] |= (ones);
 #define BACK(off, ones) net[off] = *at++;

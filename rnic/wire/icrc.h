@@ -41,8 +41,8 @@ enum roce_encap {
  * field at `icrc_off` >= bth_off + 12. All bytes before the ICRC field are readable. */
 uint32_t roce_icrc(enum roce_encap encap, const uint8_t *net, size_t bth_off, size_t icrc_off);
 
-/* Returns the ICRC of a packet in writable memory. In the packet, sets those bits to ones that
- * count as ones in the ICRC, computes the CRC in one pass, and restores the bits. */
+/* Returns the ICRC of a packet in writable memory. Sets to ones the bits of the packet that count
+ * as ones in the ICRC, computes the CRC in one pass, and restores the bits. */
 uint32_t roce_icrc_own(enum roce_encap encap, uint8_t *net, size_t bth_off, size_t icrc_off);
 
 /* Returns the VCRC (CRC-16, polynomial 0x100B) of the `len` bytes from LRH to ICRC. */

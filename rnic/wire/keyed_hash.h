@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Keyed hash: for hash tables whose keys come from a capture or a peer. An attacker who does not
- * know the secret cannot choose many keys with the same hash. Called by rnic/flow and by
- * replay/util/keymap.h.
+ * know the secret cannot choose many keys with the same hash. Called by rnic/flow, by
+ * replay/util/keymap.h and by the plugin.
  *
- * The hash is NH of UMAC (RFC 4418, 5.2.2) with words of 64 bits. Before the sum is reduced to 32
- * bits, two different keys have the same sum with a probability of 2^-64.
+ * The hash is NH of UMAC (RFC 4418, 5.2.2) with words of 64 bits. NH computes a sum, which is then
+ * reduced to 32 bits. The probability that two different keys have the same sum is 2^-64.
  */
 #ifndef ROCE_KEYED_HASH_H
 #define ROCE_KEYED_HASH_H
 
 #include <stdint.h>
 
-/* maximum number of words of 64 bits in a key; shorter keys end in zeros */
+/* maximum number of 64-bit words in a key */
 #define ROCE_HASH_WORDS 6
 
 struct roce_hash_secret {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * MAD: the management datagram in a UD SEND Only to QP1. This file is only about the common header.
+ * MAD: the management datagram in a UD SEND Only to QP1. This file declares only the common header.
  * The rest of a MAD depends on the management class (communication management: cm_msg.h).
  *
  * mad.def generates struct roce_mad, ROCE_MAD_LEN, roce_mad_parse() and roce_mad_build(), as hdr.h

@@ -26,8 +26,8 @@
 #define REST16(v) REST4(v) REST4((v) + 4) REST4((v) + 8) REST4((v) + 12)
 #define REST64(v) REST16(v) REST16((v) + 16) REST16((v) + 32) REST16((v) + 48)
 
-/* The table first gets 256 rows for unlisted opcodes; the rows of opcodes.def override some of
- * them. The compiler's warning about overridden rows is therefore off here. */
+/* The table first gets 256 rows for unlisted opcodes. The rows of opcodes.def then override some of
+ * them, so the compiler's warning about overridden rows is off here. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Woverride-init"
 const struct roce_opcode roce_opcodes[256] = {

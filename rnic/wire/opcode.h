@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Opcodes: meaning of each of the 256 values of BTH.opcode. The rows are in opcodes.def. No other
- * code knows which headers follow a BTH, or their offsets.
+ * Opcodes: meaning of each of the 256 values of BTH.opcode. The rows are in opcodes.def. Only this
+ * table defines which headers follow a BTH, and their offsets.
  *
- * Opcode, service, kind and header set are different types. So other code does not need to mask
- * bits of an opcode.
+ * Opcode, service, kind and header set are different types, so that other code does not need to
+ * mask bits of an opcode.
  */
 #ifndef ROCE_OPCODE_H
 #define ROCE_OPCODE_H
@@ -89,8 +89,8 @@ enum {
 /* Descriptions of all opcode values. Other code calls roce_opcode(). */
 extern const struct roce_opcode roce_opcodes[256];
 
-/* Returns the static description of an opcode value; never NULL. Inline, because a packet needs
- * this in many places. */
+/* Returns the static description of an opcode value; never NULL. The function is inline, because
+ * parsing a packet calls it several times. */
 static inline const struct roce_opcode *roce_opcode(uint8_t value)
 {
     return &roce_opcodes[value];
@@ -143,8 +143,8 @@ static inline bool roce_opcode_is_atomic(const struct roce_opcode *op)
     return op->kind == ROCE_KIND_CMP_SWAP || op->kind == ROCE_KIND_FETCH_ADD;
 }
 
-/* Returns whether a request is answered by another packet than an ACK: READ, atomics, ATOMIC WRITE,
- * FLUSH. */
+/* Returns whether the response to a request is a packet other than an ACK: READ, atomics, ATOMIC
+ * WRITE, FLUSH. */
 static inline bool roce_opcode_is_answered(const struct roce_opcode *op)
 {
     switch (op->kind) {
@@ -158,7 +158,7 @@ static inline bool roce_opcode_is_answered(const struct roce_opcode *op)
 }
 
 /* Returns whether the packet begins a message (First or Only). roce_opcode_ends() returns whether
- * it ends a message (Last or Only). */
+ * the packet ends a message (Last or Only). */
 static inline bool roce_opcode_starts(const struct roce_opcode *op)
 {
     return (op->pos & ROCE_POS_FIRST) != 0;
@@ -180,8 +180,8 @@ static inline bool roce_opcode_allows_payload(const struct roce_opcode *op, size
     }
 }
 
-/* Returns whether a packet with this opcode belongs to a message that uses a receive WQE when this
- * packet arrives (R093, R094): any SEND, or a WRITE packet with immediate data. */
+/* Returns whether a packet with this opcode needs a receive WQE (R093, R094): any SEND packet, or a
+ * WRITE packet with immediate data. */
 static inline bool roce_opcode_uses_rq(const struct roce_opcode *op)
 {
     return op->kind == ROCE_KIND_SEND ||

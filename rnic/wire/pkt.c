@@ -15,7 +15,7 @@
 #define HDRS_FAST (ROCE_HDR_BIT(ROCE_HDR_AETH) | ROCE_HDR_BIT(ROCE_HDR_RETH))
 
 /* minimum length of a payload that roce_pkt_build() copies and checksums in one pass, bytes; for a
- * shorter one, a single CRC call over the whole packet is as fast */
+ * shorter payload, one CRC call over the whole packet is as fast */
 #define ONE_PASS_LEN 512
 
 const char *roce_error_text(int error)
@@ -59,8 +59,8 @@ bool roce_pkt_dropped(const struct roce_pkt *pkt)
 
 /* ---- parsing a frame ------------------------------------------------------------------------- */
 
-/* The variable is volatile, so that compilers do not know its value. If gcc knows the length, it
- * clears the struct with "rep stos", which takes several times as long as memset(). */
+/* The variable is volatile, so that the compiler does not know the length. Otherwise gcc clears the
+ * struct with "rep stos", which takes several times as long as memset(). */
 static const volatile size_t pkt_len = sizeof(struct roce_pkt);
 
 /* Parses payload and pad, the bytes between headers and ICRC. */
@@ -112,7 +112,7 @@ static void parse_exts(struct roce_walk *walk, size_t bth_off)
     pkt->present |= op->hdrs;
 }
 
-/* Parses the transport part, from BTH to ICRC. Once the BTH is read, defects and a truncated
+/* Parses the transport part, from BTH to ICRC. After the BTH was parsed, defects and a truncated
  * capture are recorded but not returned as errors. */
 static int parse_transport(struct roce_walk *walk)
 {
@@ -138,8 +138,8 @@ static int parse_transport(struct roce_walk *walk)
 
     walk->end = pkt->icrc_off; /* the headers after the BTH must end before the ICRC */
     parse_exts(walk, bth_off);
-    /* The start of the payload follows from the opcode, even if one of the headers is not captured.
-     */
+    /* The opcode determines the start of the payload, even if the capture lacks one of the
+     * headers. */
     if (!roce_pkt_defect(pkt, ROCE_DEFECT_HDR_SHORT) && bth_off + pkt->op->len <= walk->end) {
         walk->off = bth_off + pkt->op->len;
         parse_payload(walk);
@@ -293,8 +293,8 @@ void roce_pkt_init(struct roce_pkt *pkt, enum roce_encap encap, uint8_t opcode)
     roce_envelope_init(pkt);
 }
 
-/* Writes the BTH of the model at `p` with another pad count. A separate function, because it copies
- * the BTH, which most packets do not need. */
+/* Writes the BTH of the model at `p`, with `padcnt` instead of the pad count of the model. This is
+ * a separate function, because it copies the BTH, which most packets do not need. */
 static void put_padcnt(const struct roce_pkt *pkt, unsigned padcnt, uint8_t *p)
 {
     struct roce_bth bth = pkt->bth;

@@ -49,8 +49,8 @@
 #define ROCE_VCRC_LEN        2u
 #define ROCE_VLAN_MAX        4 /* maximum number of VLAN tags; a frame with more is not RoCE */
 #define ROCE_IP4_OPTIONS_MAX 40
-/* Added to a 24-bit VXLAN or GENEVE network number in roce_pkt.overlay, so that network 0 differs
- * from no overlay. */
+/* bit that is added to a 24-bit VXLAN or GENEVE network number in roce_pkt.overlay, so that network
+ * 0 differs from "no overlay" */
 #define ROCE_OVERLAY_VNI 0x01000000u
 
 #define ROCE_FRAME_MAX 4352
@@ -109,13 +109,13 @@ struct roce_pkt {
     uint32_t payload_cap_len; /* number of captured payload bytes, <= payload_len */
     uint32_t icrc;            /* ICRC in the packet; 0 if it was not captured */
     uint32_t icrc_off;        /* offset of the ICRC in the frame on the wire; may be >= cap_len */
-    uint32_t end_off; /* offset of the first byte after the packet: after ICRC, or VCRC of a native
-                         link */
-    uint16_t net_off; /* offset of the first byte covered by the ICRC: LRH, GRH or IP header */
+    uint32_t end_off;         /* offset of the first byte after the packet: after the ICRC or, on a
+                               * native link, after the VCRC */
+    uint16_t net_off;     /* offset of the first byte covered by the ICRC: LRH, GRH or IP header */
     uint16_t payload_off; /* offset of the first byte after the headers */
 
-    /* Headers of most packets. They are near the members above, because one core often parses a
-     * packet that another core then uses: fewer cache lines must be transferred. */
+    /* Headers of most packets. They are near the members above to save cache lines, because one
+     * core often parses a packet that another core then uses. */
     struct roce_ip4 ip4;
     struct roce_udp udp;
     struct roce_bth bth;
@@ -156,8 +156,8 @@ struct roce_pkt {
 
     uint16_t vcrc; /* VCRC of a native link */
 
-    /* for building: template of the headers before the BTH (header_template.h); NULL: they are
-     * built from the members above */
+    /* for building: template of the headers before the BTH (header_template.h); NULL:
+     * roce_pkt_build() builds these headers from the members above */
     const struct roce_header_template *header_template;
 };
 
@@ -179,15 +179,16 @@ int roce_pkt_parse(struct roce_pkt *pkt, enum roce_link link, const uint8_t *fra
 
 /* Parses a usual frame (see fast_parse.h) faster than roce_pkt_parse(), with the same result in
  * *pkt, and returns true. For any other frame, returns false and leaves *pkt unchanged. *pkt must
- * be all zero, or the result of a parse function for an earlier frame: members that are already
- * zero are not cleared again. */
+ * be all zero, or the result of a parse function for an earlier frame. The function needs this,
+ * because it does not clear members again that are already zero. */
 bool roce_pkt_parse_fast(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame,
                          size_t cap_len, size_t wire_len);
 
-/* Like roce_pkt_parse(), for a frame of a capture. Mirror ports may truncate frames without a mark
- * in the capture file. A frame counts as truncated if three conditions hold: the frame is shorter
- * than its IP and UDP lengths, which agree; its IPv4 checksum is correct; its last four bytes are
- * not a correct ICRC. pkt->wire_len is then computed from the IP length. */
+/* Parses a frame of a capture in the same way as roce_pkt_parse(). In addition, detects frames that
+ * a mirror port truncated without a mark in the capture file. A frame counts as truncated if three
+ * conditions hold: the frame is shorter than its IP and UDP lengths, which agree; its IPv4 checksum
+ * is correct; its last four bytes are not a correct ICRC. pkt->wire_len is then computed from the
+ * IP length. */
 int roce_pkt_parse_captured(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame,
                             size_t cap_len, size_t wire_len);
 
@@ -240,8 +241,8 @@ int roce_pkt_build(const struct roce_pkt *pkt, unsigned flags, uint8_t *buf, siz
 void roce_pkt_init(struct roce_pkt *pkt, enum roce_encap encap, uint8_t opcode);
 
 /* Copies the source and destination address of the network layer, 16 bytes each: a GID, an IPv6
- * address, or an IPv4 address as ::ffff:a.b.c.d (A17.4.1.1). Both are zero if the packet has no
- * such addresses. */
+ * address, or an IPv4 address as ::ffff:a.b.c.d (A17.4.1.1). If the packet has no such addresses,
+ * both are zero. */
 void roce_pkt_addr(const struct roce_pkt *pkt, uint8_t src[16], uint8_t dst[16]);
 
 static inline bool roce_pkt_has(const struct roce_pkt *pkt, enum roce_hdr hdr)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* PSN: packet sequence number, 24 bits. It is a struct, so that a comparison of two PSNs with "<"
- * does not compile. Arithmetic is modulo 2^24. PSN A is later than PSN B if A is 1 to 2^23 - 1
+/* PSN: packet sequence number, 24 bits. The type is a struct, so that a comparison of two PSNs with
+ * "<" does not compile. Arithmetic is modulo 2^24. PSN A is later than PSN B if A is 1 to 2^23 - 1
  * after B, as in Linux rxe (psn_compare) and hfi1 (delta_psn). */
 #ifndef ROCE_PSN_H
 #define ROCE_PSN_H
@@ -27,9 +27,9 @@ static inline roce_psn roce_psn_add(roce_psn a, int32_t n)
     return roce_psn_of(a.v + (uint32_t)n);
 }
 
-/* Returns how many packets `a` is after `b`, from -2^23 to 2^23-1. A distance of exactly 2^23
- * counts as -2^23. If `b` is the expected PSN, a negative result is a duplicate and a positive one
- * is out of sequence. */
+/* Returns the number of PSNs by which `a` is after `b`, from -2^23 to 2^23-1. A distance of exactly
+ * 2^23 counts as -2^23. If `b` is the expected PSN, a negative result means that `a` is a
+ * duplicate, and a positive result that `a` is out of sequence. */
 static inline int32_t roce_psn_diff(roce_psn a, roce_psn b)
 {
     uint32_t d = (a.v - b.v) & ROCE_PSN_MASK;

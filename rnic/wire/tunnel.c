@@ -3,7 +3,8 @@
 
 #include "wire/envelope.h"
 
-/* Ethernet types of tunnels, and of one more VLAN tag (IEEE registry). */
+/* Ethernet types of tunnels, and of the tags of port extenders: VN-Tag and E-Tag (IEEE
+ * registry). */
 #define TYPE_TEB     0x6558u /* transparent Ethernet bridging: the inner packet is a whole frame */
 #define TYPE_MPLS    0x8847u
 #define TYPE_MPLS_M  0x8848u
@@ -47,8 +48,8 @@ static const uint8_t *take_bytes(struct tunnel_walk *walk, size_t len)
     return p;
 }
 
-/* Records `tunnel` if it is the outermost tunnel, or if packets in this kind of tunnel cannot be
- * parsed, for example because they are encrypted. */
+/* Records `tunnel` if it is the outermost tunnel. Also records it if packets in this kind of tunnel
+ * cannot be parsed, for example because they are encrypted. */
 static void set_tunnel(struct tunnel_walk *walk, enum roce_tunnel tunnel)
 {
     if (!walk->tunnel || !roce_tunnel_info(tunnel)->open)
@@ -63,7 +64,7 @@ static void set_inner_link(struct tunnel_walk *walk, enum roce_tunnel tunnel, en
 }
 
 /* Moves walk->end to `len` bytes after the next byte, if that is earlier. A length beyond the end
- * is ignored: a mirror port truncated the frame. */
+ * is ignored, because a mirror port may have truncated the frame. */
 static void limit_end(struct tunnel_walk *walk, size_t len)
 {
     if (len < walk->end - walk->off)
@@ -72,7 +73,8 @@ static void limit_end(struct tunnel_walk *walk, size_t len)
 
 /* ---- contents of tunnels --------------------------------------------------------------------- */
 
-/* Handles the inner protocol with Ethernet type `type` of a tunnel. */
+/* Handles the packet inside a tunnel. The tunnel's header contains `type`, the Ethernet type of the
+ * inner protocol. */
 static void inner_by_ethertype(struct tunnel_walk *walk, enum roce_tunnel tunnel, uint16_t type)
 {
     set_tunnel(walk, tunnel);
@@ -87,8 +89,9 @@ static void inner_by_ethertype(struct tunnel_walk *walk, enum roce_tunnel tunnel
     }
 }
 
-/* Handles the inner protocol with number `next` of a tunnel: a number of NSH (RFC 8300, 2.2), which
- * the generic VXLAN header also uses. */
+/* Handles the packet inside a tunnel. The tunnel's header contains `next`, the number of the inner
+ * protocol. The numbers are those of NSH (RFC 8300, 2.2), which the generic VXLAN header also
+ * uses. */
 static void inner_by_next_protocol(struct tunnel_walk *walk, enum roce_tunnel tunnel, uint8_t next)
 {
     static const uint16_t types[] = {0,        ROCE_ETHERTYPE_IP4, ROCE_ETHERTYPE_IP6,
@@ -113,7 +116,7 @@ static bool may_be_ethernet(const struct tunnel_walk *walk, size_t skip)
 
 /* Parses MPLS labels, then an IP packet or a pseudowire. A pseudowire is an Ethernet frame, with or
  * without a control word before it (RFC 4448 4.6). No header field shows whether there is a control
- * word, so this is inferred from the following bytes. */
+ * word, so the function infers this from the bytes that follow. */
 static void at_mpls(struct tunnel_walk *walk)
 {
     const uint8_t *p;
@@ -346,9 +349,9 @@ static void at_ip6(struct tunnel_walk *walk)
         at_protocol(walk, next, fragment);
 }
 
-/* Parses a tag of `len` bytes and the Ethernet type at its end. An IP packet after VLAN tags is not
- * in a tunnel. The tag of a port extender (`of_port`) is a tunnel, whose inner packet is the IP
- * packet after it. */
+/* Parses a tag of `len` bytes and the Ethernet type at its end. VLAN tags are not a tunnel. The tag
+ * of a port extender (`of_port`) is a tunnel, and the IP packet after the tag is its inner
+ * packet. */
 static void at_tag(struct tunnel_walk *walk, size_t len, bool of_port)
 {
     const uint8_t *p = take_bytes(walk, len);
@@ -436,7 +439,7 @@ const struct roce_tunnel_info *roce_tunnel_info(unsigned tunnel)
     return tunnel > ROCE_TUNNEL_NONE && tunnel < ROCE_TUNNEL_CNT ? &infos[tunnel] : NULL;
 }
 
-/* Returns whether the packet is certainly RoCE, although it may not be parsed completely. */
+/* Returns whether the packet is certainly RoCE, even if it cannot be parsed completely. */
 static bool is_roce(const struct roce_pkt *pkt, int error)
 {
     return error != ROCE_ERR_NOT_ROCE &&
@@ -444,7 +447,8 @@ static bool is_roce(const struct roce_pkt *pkt, int error)
             (roce_pkt_has(pkt, ROCE_HDR_UDP) && pkt->udp.dport == ROCE_UDP_PORT));
 }
 
-/* Parses the frame inside the tunnels of a frame. The outer frame is not RoCE itself. */
+/* Parses the frames inside the tunnels of a frame, from the outermost tunnel on, until a frame is
+ * RoCE. At the call, *pkt is the outer frame, which is not RoCE. */
 static int parse_inside(struct roce_pkt *pkt)
 {
     enum roce_tunnel outermost = ROCE_TUNNEL_NONE, closed = ROCE_TUNNEL_DEEP;

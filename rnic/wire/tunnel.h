@@ -25,13 +25,14 @@ struct roce_tunnel_info {
 const struct roce_tunnel_info *roce_tunnel_info(unsigned tunnel);
 
 /*
- * Parses a frame of a capture. For a frame without tunnel, this is roce_pkt_parse_captured(). If a
- * RoCE packet is inside tunnels, *pkt describes the inner frame: pkt->frame and its lengths,
- * pkt->link with its first header, pkt->tunnel with the outermost tunnel, and pkt->overlay with the
- * network of the innermost VXLAN or GENEVE header.
+ * Parses a frame of a capture. For a frame without tunnel, does the same as
+ * roce_pkt_parse_captured(). If a RoCE packet is inside tunnels, *pkt describes the inner frame:
+ * pkt->frame and its lengths, and pkt->link, the first header of the inner frame. pkt->tunnel is
+ * then the outermost tunnel, and pkt->overlay the network of the innermost VXLAN or GENEVE header.
  *
  * If the result is ROCE_ERR_NOT_ROCE, pkt->tunnel is the tunnel whose inner packet cannot be
- * parsed, for example because it is encrypted. It is ROCE_TUNNEL_NONE if there is no such tunnel.
+ * parsed, for example because it is encrypted. If there is no such tunnel, pkt->tunnel is
+ * ROCE_TUNNEL_NONE.
  */
 int roce_tunnel_parse(struct roce_pkt *pkt, enum roce_link link, const uint8_t *frame,
                       size_t cap_len, size_t wire_len);

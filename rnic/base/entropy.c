@@ -15,8 +15,8 @@ uint32_t rnic_entropy_u32(struct rnic_entropy *entropy)
 
     if (entropy->unpredictable)
         return arc4random();
-    z = entropy->state += UINT64_C(0x9E3779B97F4A7C15); /* splitmix64, whose output is random enough
-                                                         * for any seed */
+    z = entropy->state += UINT64_C(0x9E3779B97F4A7C15); /* this generator is splitmix64, whose
+                                                         * output is random enough for any seed */
     z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
     z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
     return (uint32_t)((z ^ (z >> 31)) >> 32);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Writes a text that is longer than error->text: its beginning, "..." and its end. */
+/* Shortens a text that is longer than error->text to its beginning, "..." and its end. */
 static void shorten_text(struct error *error, size_t len, const char *format, va_list args)
 {
     static const char gap[] = "...";

@@ -14,7 +14,8 @@ struct error {
 };
 
 /* Sets the text and returns -1, so that a caller can `return error_set(...)`. If the text is too
- * long, its middle is omitted: the reason is at its end, and a path alone can have 4096 bytes. */
+ * long, its middle is omitted, because the reason is at the end of the text. A path alone can have
+ * 4096 bytes. */
 int error_set(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

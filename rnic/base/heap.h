@@ -3,9 +3,9 @@
  * Heap: nodes sorted by a time (a binary min-heap). The earliest node is found in constant time.
  * Nodes with equal times are returned in the order in which they were set.
  *
- * Used for the timers of the CM, the QPs that congestion control delays, and the frames of
- * recordings that are merged. A node is a member of an object of the caller, who finds the object
- * with offsetof().
+ * Used for the timers of the CM, the QPs and CQ notifications that a device delays, the frames of
+ * a delay line (impair/delay_line.h), and the frames of recordings that are merged. A node is a
+ * member of an object of the caller. The caller finds the object with offsetof().
  *
  *   1. rnic_heap_reserve() reserves memory for nodes; only this function can fail.
  *   2. rnic_heap_set() inserts, moves or removes a node.
@@ -22,8 +22,8 @@
 /* Node of a heap. A zeroed node is in no heap. */
 struct rnic_heap_node {
     uint64_t at;    /* sort key; for timers and frames a time, ns */
-    uint64_t order; /* number of the rnic_heap_set() call that set `at`; of two nodes with equal
-                     * `at`, the one with the lower number is earlier */
+    uint64_t order; /* number of the rnic_heap_set() call that set `at`; if two nodes have equal
+                     * `at`, the node with the lower number is earlier */
     size_t slot;    /* index in rnic_heap.node; 0: in no heap */
 };
 

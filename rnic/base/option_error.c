@@ -37,8 +37,8 @@ static bool has_value(const struct option *longs, int val)
 
 bool option_error(char *text, size_t size, int c, char *const *argv, const struct option *longs)
 {
-    /* The argument that contains the wrong option. If more letters follow the wrong one in this
-     * argument, such as Z in -Zv, getopt_long() has not left the argument yet, and `word` is the
+    /* The argument that contains the wrong option. If more letters follow the wrong letter in this
+     * argument, such as v in -Zv, getopt_long() has not left the argument yet, and `word` is the
      * argument before it. */
     const char *word = argv[optind - 1];
 

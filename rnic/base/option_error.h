@@ -11,8 +11,8 @@
 /* Writes an error message to `text`. Call it directly after getopt_long() returned `c`: ':' if an
  * argument is missing, '?' for any other error. For this, opterr must be 0, and the optstring of
  * getopt_long() must begin with ":" or "+:". `longs` is the table of long options; each short
- * option must be the `val` of one of them. Returns whether the caller should refer to the help,
- * because the message suggests no option. */
+ * option must be the `val` of one of them. Returns true if the option is unknown or ambiguous and
+ * the message suggests no option. The caller should then refer to the help. */
 bool option_error(char *text, size_t size, int c, char *const *argv, const struct option *longs);
 
 #endif

@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-/* Returns the edit distance of two words: how many letters must be inserted, deleted, replaced, or
- * swapped with their neighbour. Returns WORD_SUGGEST_MAX if a word is too long. */
+/* Returns the edit distance of two words: the number of letters that must be inserted, deleted,
+ * replaced, or swapped with their neighbour to get from one word to the other. Returns
+ * WORD_SUGGEST_MAX if a word is too long. */
 static size_t word_distance(const char *a, const char *b)
 {
     size_t row[3][WORD_SUGGEST_MAX + 1], len = strlen(b);

@@ -26,8 +26,8 @@ uint64_t delay_line_due(const struct delay_line *line)
     return first ? first->at : UINT64_MAX;
 }
 
-/* Returns a reordered frame that enough later frames have overtaken, so that it may arrive; NULL if
- * there is none. */
+/* Returns a reordered frame that enough later frames have overtaken, so that it is due. Returns
+ * NULL if there is none. */
 static struct delay_entry *find_overtaken(const struct delay_line *line)
 {
     for (size_t i = 1; i <= line->heap.cnt; i++) {
@@ -39,9 +39,9 @@ static struct delay_entry *find_overtaken(const struct delay_line *line)
     return NULL;
 }
 
-/* Called when frame `by` arrives at time `at`. It overtakes each reordered frame with the same
- * number `lane` that was sent before it. Subtracts 1 from `hold` of each of these frames. A frame
- * that enough frames have overtaken is then due. */
+/* Called when frame `by` arrives at time `at`. Frame `by` overtakes each reordered frame with the
+ * same number `lane` that was sent before it. Subtracts 1 from `hold` of each overtaken frame. A
+ * frame whose `hold` becomes 0 is then due. */
 static void count_overtaking(struct delay_line *line, const struct delay_entry *by, uint64_t at)
 {
     struct delay_entry *entry;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Delay line: frames in transit, sorted by time of arrival. A reordered frame has no fixed time of
- * arrival: it arrives when enough frames that were sent later have arrived.
+ * arrival: it arrives when enough frames that were sent later have arrived, but at most
+ * DELAY_LINE_HOLD_NS late.
  *
  *   1. The caller embeds a struct delay_entry in its frame and calls delay_line_put().
  *   2. delay_line_due() returns the time of the next arrival.
@@ -29,8 +30,9 @@ struct delay_entry {
                                  * 0 if the frame was not reordered, or if enough frames have
                                  * overtaken it */
     bool held;                  /* this frame waits for other frames to overtake it */
-    uint32_t lane;              /* number chosen by the caller, for example of a direction. Only
-                                 * frames with the same number overtake this frame */
+    uint32_t lane;              /* number chosen by the caller, for example one for each
+                                 * direction. Only frames with the same number overtake this
+                                 * frame */
 };
 
 struct delay_line {
@@ -40,8 +42,8 @@ struct delay_line {
 };
 
 /* Inserts a frame into the line. If `hold` is 0, the frame arrives at time `due`, ns. Otherwise it
- * arrives after `hold` later frames with the same number `lane` have arrived. Returns true, or
- * false if out of memory. */
+ * arrives after `hold` later frames with the same number `lane` have arrived, but at most
+ * DELAY_LINE_HOLD_NS after `due`. Returns true, or false if out of memory. */
 bool delay_line_put(struct delay_line *line, struct delay_entry *entry, uint64_t due, uint32_t hold,
                     uint32_t lane);
 

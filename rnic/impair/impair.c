@@ -11,7 +11,8 @@
 #define ECN_CE 3u
 
 /* Counter for the conditions nth= and psn= of a rule. Counts the frames that the rule has selected
- * in one connection or, with psn=, in one connection and with one PSN. */
+ * in one connection. If the rule also has psn=, counts the frames of one connection with one PSN.
+ */
 struct impair_counter {
     uint64_t key; /* hash of the rule, the connection and, with psn=, the PSN; never 0, because 0
                    * marks an unused slot */
@@ -100,8 +101,8 @@ static bool grow_counters(struct impair *impair)
 }
 
 /* Counts a frame that the rule selects and can change. Returns the number of selected frames of
- * this connection so far, including this frame. For a rule with psn=, only frames with this PSN
- * count. Returns 0 if out of memory. */
+ * this connection so far, including this frame. If the rule has psn=, only frames with the PSN of
+ * this frame count. Returns 0 if out of memory. */
 static uint32_t count_occurrence(struct impair *impair, size_t rule, const struct impair_frame *in,
                                  const struct roce_pkt *pkt, unsigned kind)
 {
@@ -305,9 +306,9 @@ static void add_note(struct impair_result *out, const char *text)
     snprintf(out->note + len, sizeof(out->note) - len, "%s%s", len ? "; " : "impaired: ", text);
 }
 
-/* Returns the UDP checksum of a whole packet (RFC 768), or 0 if the frame does not contain its
- * datagram. An IPv4 address is added as ::ffff:a.b.c.d: the word 0xFFFF does not change a one's
- * complement sum. */
+/* Returns the UDP checksum of a packet (RFC 768), or 0 if the frame does not contain the whole UDP
+ * datagram. An IPv4 address is added as ::ffff:a.b.c.d, because the word 0xFFFF does not change a
+ * one's complement sum. */
 static uint16_t udp_checksum(const struct roce_pkt *pkt, const uint8_t *frame, size_t frame_len)
 {
     const uint8_t *udp = frame + pkt->off[ROCE_HDR_UDP];
@@ -326,10 +327,10 @@ static uint16_t udp_checksum(const struct roce_pkt *pkt, const uint8_t *frame, s
     return sum == 0xFFFF ? 0xFFFF : (uint16_t)~sum;
 }
 
-/* Called after a rule changed the frame `in` to out->data. Computes the ICRC again, unless the rule
- * keeps the ICRC or the ICRC of `in` was wrong. Also computes the UDP checksum again if that of
- * `in` was correct. Sets `damaged` (a receiver drops the frame) and `forged` (a receiver accepts
- * it). */
+/* Called after a rule changed the frame `in` to out->data. Keeps ICRC and UDP checksum if the rule
+ * keeps the ICRC, or if the ICRC of `in` was wrong. Otherwise computes the ICRC again, and also the
+ * UDP checksum if that of `in` was correct. Sets `damaged` (a receiver drops the frame) and
+ * `forged` (a receiver accepts it). */
 static void finish_change(struct impair_result *out, const struct impair_frame *in,
                           const struct roce_pkt *before, bool keep_icrc)
 {

@@ -407,7 +407,7 @@ static bool read_action(struct impair_rule *rule, struct item *item)
         return want(item, action->short_form           ? "loss=CHANCE"
                           : rule->action == IMPAIR_SET ? "set=HEADER.FIELD=VALUE"
                                                        : "delay=TIME");
-    /* dup= and reorder= have a count as argument: there, "1" is a count and not a probability */
+    /* dup= and reorder= also accept a count, so "1" is a count there and not a probability */
     if (arg && action->short_form && read_chance(arg, &chance) &&
         (!(rule->action == IMPAIR_DUP || rule->action == IMPAIR_REORDER) ||
          strcmp(arg, "1") != 0)) {

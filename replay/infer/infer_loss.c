@@ -300,8 +300,59 @@ static uint32_t *find_copies(const struct inferred_setup *s)
     return copy;
 }
 
+/* Captured copies of a READ or atomic, and the responses to them. */
+struct answered_copies {
+    uint32_t copies, answers;
+    uint32_t next; /* index into setup.event of the copy that the next response answers */
+};
+
+/* Returns whether response `i` is the first one to a copy of READ or atomic `e`. */
+static bool begins_answer(const struct inferred_setup *s, uint32_t i, const struct request_pkt *e)
+{
+    const struct roce_opcode *op = event_opcode(s, i);
+
+    return s->event[i].rel == e->rel &&
+           (op->kind == ROCE_KIND_ATOMIC_ACK ||
+            (op->kind == ROCE_KIND_READ_RESP && roce_opcode_starts(op)));
+}
+
+/* Returns the shortest time, ns, between the capture of a READ or atomic and of its response, for
+ * requests with as many responses as copies: the n-th response answers the n-th copy. Returns
+ * UINT64_MAX if there are none, or if out of memory. */
+static uint64_t quickest_of_copies(const struct inferred_setup *s)
+{
+    struct answered_copies *of = calloc(s->req_cnt + 1, sizeof(*of)); /* for each request packet */
+    uint32_t *copy = find_copies(s);
+    uint64_t best = UINT64_MAX;
+
+    for (unsigned pass = 0; of && copy && pass < 2; pass++)
+        for (uint32_t i = 0; i < s->event_cnt; i++) {
+            const struct request_pkt *e =
+                s->event[i].usable ? request_at(s, s->event[i].rel) : NULL;
+            struct answered_copies *at = e ? &of[e - s->req] : NULL;
+
+            if (!at)
+                continue;
+            if (!s->event[i].response) {
+                if (pass == 0 && s->event[i].rel == e->rel && at->copies++ == 0)
+                    at->next = i;
+            } else if (begins_answer(s, i, e)) {
+                at->answers += pass == 0;
+                if (pass == 0 || at->answers != at->copies || at->next >= i)
+                    continue;
+                if (event_time(s, i) - event_time(s, at->next) < best)
+                    best = event_time(s, i) - event_time(s, at->next);
+                at->next = copy[at->next];
+            }
+        }
+    free(of);
+    free(copy);
+    return best;
+}
+
 /* Sets min_response_ns to the shortest time between the capture of a request and of its response,
- * or to 0 if unknown. Uses only requests with one captured copy. Returns false if out of memory. */
+ * or to 0 if unknown. Uses requests with one captured copy, or else READs and atomics with as many
+ * responses as copies. Returns false if out of memory. */
 static bool find_quickest(struct inferred_setup *s)
 {
     uint32_t *copy = malloc((s->req_cnt + 1) * sizeof(*copy)); /* for each request packet: index
@@ -335,6 +386,8 @@ static bool find_quickest(struct inferred_setup *s)
      * READ responses. */
     if (best[0] == UINT64_MAX)
         best[0] = best[1];
+    if (best[0] == UINT64_MAX)
+        best[0] = quickest_of_copies(s);
     s->min_response_ns = best[0] == UINT64_MAX ? 0 : best[0] - best[0] / JITTER;
     free(copy);
     return true;

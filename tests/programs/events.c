@@ -4,6 +4,7 @@
  * acknowledgement of events. Also tests fork(), closing a device whose objects still exist, and
  * programs that end at any time.
  */
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -278,6 +279,49 @@ static void srq_limit_is_an_event(void)
 
 /* ---- fork, close, exit ----------------------------------------------------------------------- */
 
+#if defined(__SANITIZE_ADDRESS__)
+#define ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ASAN 1
+#endif
+#endif
+#ifndef ASAN
+#define ASAN 0
+#endif
+
+/* Returns whether all other threads of this process sleep. */
+static bool others_sleep(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    struct dirent *entry;
+    bool sleep = tasks != NULL;
+    while (sleep && (entry = readdir(tasks)) != NULL) {
+        char name[300], state = 'S';
+        if (*entry->d_name == '.' || atoi(entry->d_name) == gettid())
+            continue;
+        snprintf(name, sizeof name, "/proc/self/task/%s/stat", entry->d_name);
+        FILE *file = fopen(name, "re");
+        if (file && fscanf(file, "%*d (%*[^)]) %c", &state) == 1)
+            sleep = state == 'S';
+        if (file)
+            fclose(file);
+    }
+    if (tasks)
+        closedir(tasks);
+    return sleep;
+}
+
+/* Calls fork(). ASan does not take the locks of its allocator before fork(): if another thread has
+ * one, for example because it has just started, the child waits for it forever. So with ASan, first
+ * waits until the other threads sleep, for at most a second. */
+static pid_t fork_asleep(void)
+{
+    for (int ms = 0; ASAN && ms < 1000 && !others_sleep(); ms++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    return fork();
+}
+
 static void finish_child(pid_t pid)
 {
     int status;
@@ -343,7 +387,7 @@ static void parents_context_works_in_child(struct both *both)
     struct ibv_pd *pd = ibv_alloc_pd(context);
     MUST(pd != NULL);
     write_in_child(pd);
-    pid_t pid = fork();
+    pid_t pid = fork_asleep();
     if (pid == 0) {
         alarm(20);
         write_in_child(both->b.pd);
@@ -366,7 +410,7 @@ static void parent_and_child_keep_separate_devices(void)
     both_open(&both, context);
     for (unsigned kind = 0; kind < 5; kind++) {
         fflush(stdout);
-        pid_t pid = fork();
+        pid_t pid = fork_asleep();
         if (pid == 0) {
             alarm(20);
             if (kind == 0)
@@ -406,7 +450,7 @@ static void keys_of_another_process_open_nothing(void)
     struct both both;
     both_open(&both, context);
     fflush(stdout);
-    pid_t pid = fork();
+    pid_t pid = fork_asleep();
     if (pid == 0) {
         alarm(20);
         struct both own;
@@ -464,7 +508,7 @@ static void process_may_end_with_requests_in_flight(void)
 {
     for (unsigned kind = 0; kind < 4; kind++) {
         fflush(stdout);
-        pid_t pid = fork();
+        pid_t pid = fork_asleep();
         if (pid == 0) {
             alarm(20);
             struct both own;

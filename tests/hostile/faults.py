@@ -8,6 +8,7 @@ import collections
 import glob
 import os
 import random
+import re
 import signal
 
 import bounded
@@ -22,7 +23,9 @@ LONGEST = {"ib_write_bw": 1.5, "rping": 1.5, "transfer": 0.2}  # longest wait be
 LONGEST_TO_KILL = {"ib_write_bw": 0.25, "rping": 0.25, "transfer": 0.1}  # longest wait before a kill, s
 EARLY = 0.1  # part of the kills that do not wait until the programs have an RDMA connection
 ENDLESS = 1000  # amount of work that a server and its client cannot finish before one of them is killed
-TURN = 128  # largest number of frames that a program sends before it writes them to its recording
+# largest number of frames that a program sends before it writes them to its recording: TX_FRAMES, and LIVE_TX_FRAMES for
+# which its port had no room before
+TURN = 256 + 64
 CUT = "truncated dump file"  # message of `rocedrill check` about an incomplete packet
 FAKETIME = "$(dpkg -L libfaketime | grep MT.so)"  # preloaded library that changes the time of day for a program
 lab = current = None  # `current`: name of the fault that is played
@@ -234,7 +237,7 @@ def disk_full(_):
         pair.begin()
         done = pair.end(HANG)
         outcomes[current, pair.kind][tuple(one.status for one in done)] += 1
-        if done[side].status == 2 and "could not be" in done[side].out:
+        if done[side].status == 2 and re.search("could not be|File too large", done[side].out):
             done[side].status = 0
         problem = pair.wrong(done)
         if not problem and words[side][0] == "-w":

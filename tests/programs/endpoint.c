@@ -144,7 +144,7 @@ void endpoint_connect(struct endpoint *ep, const struct endpoint_address *peer, 
 
 void endpoint_swap(int fd, const struct endpoint_address *own, struct endpoint_address *peer)
 {
-    if (send(fd, own, sizeof *own, 0) != (ssize_t)sizeof *own ||
+    if (send(fd, own, sizeof *own, MSG_NOSIGNAL) != (ssize_t)sizeof *own ||
         recv(fd, peer, sizeof *peer, MSG_WAITALL) != (ssize_t)sizeof *peer)
         die("the peer is gone");
 }

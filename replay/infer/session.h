@@ -33,6 +33,7 @@ struct tx_response {
     bool se;
     bool ackreq;
     bool matched; /* the comparison paired this response with a recorded response */
+    bool differs; /* the comparison reported that a recorded response differs from this one */
     uint64_t orig;
     uint32_t payload_len;
     uint64_t hash;          /* result of payload_hash() for the payload */

@@ -220,9 +220,8 @@ static void count_inconclusive(struct response_cmp *cmp, uint32_t event, const c
 /* Reports a recorded response that differs from the response of our RNIC. Adds one difference for
  * each differing field and marks the frame. Returns 0 if it reported the response, 1 if the
  * difference is allowed, or -1 if out of memory. */
-static int report_response_diff(struct response_cmp *cmp, uint32_t event,
-                                const struct tx_response *ours, const struct field_diffs *d,
-                                const char *reason)
+static int report_response_diff(struct response_cmp *cmp, uint32_t event, struct tx_response *ours,
+                                const struct field_diffs *d, const char *reason)
 {
     const struct inferred_setup *s = &cmp->dir->setup;
     const char *profile = peer_quirks_of_sender(cmp->all->quirks, s->recorded->resp_rxe);
@@ -271,6 +270,8 @@ static int report_response_diff(struct response_cmp *cmp, uint32_t event,
     }
 
     cmp->res->mark[event] = known ? MARK_KNOWN : MARK_DIFF;
+    if (ours)
+        ours->differs = true;
     if (known)
         cmp->res->known_frames++;
     else if (cmp->res->diff_frames++ == 0)

@@ -489,7 +489,7 @@ static void count_ours(struct response_cmp *cmp)
     for (size_t i = 0; i < cmp->dir->response_cnt; i++) {
         const struct tx_response *a = &cmp->dir->response[i];
 
-        if (a->matched)
+        if (a->matched || a->differs)
             continue;
         if (roce_opcode(a->opcode)->kind != ROCE_KIND_ACK ||
             response_is_nak(a->opcode, a->syndrome)) {
@@ -555,7 +555,7 @@ static void undo_direction(struct response_comparison *all, struct rc_direction 
     *res = (struct response_result){.mark = mark, .first_diff = EVENT_NONE};
     all->diff_cnt = diff_cnt;
     for (size_t i = 0; i < dir->response_cnt; i++)
-        dir->response[i].matched = false;
+        dir->response[i].matched = dir->response[i].differs = false;
 }
 
 /* Sets *impossible to the first response that no conformant responder can have sent, whichever

@@ -77,6 +77,47 @@ static void printed_command_shows_the_difference_again(void)
                     1, "        1  0.000000 ├─", "");
 }
 
+/* A response with an altered field is a difference. The report must not also count it as missing.
+ */
+static void altered_response_is_not_missing(void)
+{
+    static const char *const alterations[] = {"aeth.msn=9", "bth.psn=300", "atomicacketh.orig=7",
+                                              "aeth.syndrome=0x60"};
+
+    for (size_t i = 0; i < sizeof(alterations) / sizeof(alterations[0]); i++) {
+        struct checkrun run =
+            checkrun_shell("$R edit -q --impair set=%s@frame=8 $C/rc-atomics.pcap "
+                           "$T/altered.pcap; $R replay $T/altered.pcap",
+                           alterations[i]);
+
+        EXPECT_EQ(run.status, 1);
+        if (strstr(run.out, "missing") || strstr(run.out, "that the capture lacks"))
+            suite_fail(__FILE__, __LINE__, "%s: %s", alterations[i], run.out);
+        checkrun_free(&run);
+    }
+}
+
+/* `check` and `replay` name a wrong MSN by the same rule. */
+static void check_and_replay_name_one_rule(void)
+{
+    static const struct {
+        unsigned msn;
+        const char *rule;
+    } rows[] = {{9, "RC-RSP-104"}, {1, "RC-RSP-102"}};
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct checkrun run = checkrun_shell(
+            "$R edit -q --impair set=aeth.msn=%u@frame=8 $C/rc-atomics.pcap $T/msn.pcap; "
+            "for i in check replay; do $R $i $T/msn.pcap | grep -o 'RC-RSP-10[0-9]' | uniq; done",
+            rows[i].msn);
+        char both[32];
+
+        snprintf(both, sizeof(both), "%s\n%s\n", rows[i].rule, rows[i].rule);
+        CU_ASSERT_STRING_EQUAL(run.out, both);
+        checkrun_free(&run);
+    }
+}
+
 static void json_report_has_the_facts_of_the_text(void)
 {
     CHECKRUN_EXPECT(ALTER "$R replay --json - $T/a.pcapng | python3 -c 'import json,sys; "
@@ -241,6 +282,7 @@ static void contradictions_of_one_msn_are_counted(void)
 SUITE("replay.report", TEST(first_difference_is_explained),
       TEST(contradictions_of_one_msn_are_counted), TEST(difference_precedes_known_deviations),
       TEST(difference_precedes_the_setup), TEST(printed_command_shows_the_difference_again),
+      TEST(altered_response_is_not_missing), TEST(check_and_replay_name_one_rule),
       TEST(json_report_has_the_facts_of_the_text), TEST(json_names_what_is_taken_from_the_capture),
       TEST(odd_file_name_is_escaped), TEST(odd_file_name_is_replayed),
       TEST(report_says_that_cut_payload_is_not_compared), TEST(missing_responses_are_counted),

@@ -98,11 +98,14 @@ static const char *const fail_ons[FAIL_ON_CNT] = {"error", "failed", "slow", "wa
 
 static void print_usage(FILE *out)
 {
-    fprintf(out, "usage: rocedrill check [options] CAPTURE|FOLDER...   (- reads standard input)\n"
-                 "       rocedrill check [options] --live IFACE\n"
-                 "Checks the RoCE traffic of captures (pcap or pcapng, also compressed) against "
-                 "the rules of RoCEv2.\nFor a FOLDER, checks all captures in it, with the values "
-                 "of --quirks in its manifest.tsv.\noptions:\n");
+    fprintf(out,
+            "usage: rocedrill check [options] CAPTURE|FOLDER...   (- reads standard input)\n"
+            "       rocedrill check [options] --live IFACE\n"
+            "Checks the RoCE traffic of captures (pcap or pcapng, also compressed) against "
+            "the rules of RoCEv2.\nFor a FOLDER, checks all captures in it, with the values "
+            "of --quirks in its manifest.tsv.\nThe reports call the place where the packets were "
+            "recorded the "
+            "capture point: a packet that was\nlost before it is not in the capture.\noptions:\n");
     cli_print_options(out, &table);
     fprintf(out, "names for --quirks: auto none");
     for (int i = ROCE_PROFILE_NONE + 1; i < ROCE_PROFILE_CNT; i++)

@@ -60,7 +60,10 @@ void check_report_add(struct check_report *report, const struct roce_conn_summar
     report->ended++;
     report->failed += check_conn_failed(sum);
     report->stuck += check_conn_stuck(sum);
-    report->slow += check_conn_slow(sum);
+    if (check_conn_slow(sum)) {
+        report->slow++;
+        common_wait_add(&report->common_wait, sum);
+    }
     report->lossy += check_conn_lossy(sum);
     report->marked += check_conn_marked(sum);
     report->notified += check_conn_notified(sum);

@@ -10,6 +10,7 @@
 #include "capture/parsed_frame.h"
 #include "check/base/finding_groups.h"
 #include "check/base/unanswered_cm.h"
+#include "check/causes/common_wait.h"
 #include "check/conn_summary.h"
 #include "check/event_history.h"
 
@@ -74,6 +75,7 @@ struct check_report {
      * connections; its pointers are NULL. headline.h defines the order. */
     uint64_t troubled;
     struct roce_conn_summary worst;
+    struct common_wait common_wait; /* waits of the slow connections */
     /* Number of requests that the capture lacks although their ACKs were captured. */
     uint64_t unseen;
     /* Number of connections, and number of findings and congestion episodes, for which no JSON line

@@ -9,6 +9,7 @@
 #include "check/base/filter_text.h"
 #include "check/causes/path_text.h"
 #include "check/causes/slow_causes.h"
+#include "check/headline.h"
 #include "pcapng/pcapng.h"
 #include "util/strbuf.h"
 #include "wire/codes.h"
@@ -72,6 +73,12 @@ static uint64_t damaged_alone(const struct check_report *r)
     for (uint32_t i = 0; i < cnt; i++)
         sum += g[i].first.rule == ROCE_RULE_ICRC_BAD ? g[i].cnt : 0;
     return sum;
+}
+
+/* Returns whether the recording says that rnic-run dropped packets because of --impair. */
+static bool is_dropped(const struct check_report *r)
+{
+    return strncmp(r->impaired, PCAPNG_RNIC_DROPPED, sizeof(PCAPNG_RNIC_DROPPED) - 1) == 0;
 }
 
 static void print_head(FILE *out, const struct check_report *r)
@@ -159,10 +166,7 @@ static void print_head(FILE *out, const struct check_report *r)
         return;
     fputs("  impaired: ", out);
     put_escaped(out, r->impaired);
-    fputs(strncmp(r->impaired, PCAPNG_RNIC_DROPPED, sizeof(PCAPNG_RNIC_DROPPED) - 1) == 0
-              ? "; the network did not lose them\n"
-              : "\n",
-          out);
+    fputs(is_dropped(r) ? "; the network did not lose them\n" : "\n", out);
 }
 
 /* Wireshark's display filter for the packets of one connection. */
@@ -467,6 +471,35 @@ static void print_notified(struct page *page, const struct check_conn *conn)
     }
 }
 
+/* Prints the headline of a capture without problems. */
+static void print_no_problem(const struct page *page)
+{
+    char buf[LINE_LEN];
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
+
+    if (!headline_capture(&t, page->r))
+        fprintf(page->out, "%s\n", buf);
+}
+
+/* Prints the order of the slow connections, and the wait that most of them share. */
+static void print_slow_head(const struct page *page)
+{
+    const struct check_report *r = page->r;
+    char buf[LINE_LEN];
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
+
+    fprintf(page->out, "slow connections%s:\n",
+            r->slow == 1  ? ""
+            : r->violated ? " (rule violations first, then the longest wait)"
+                          : " (the longest wait first)");
+    common_wait_text(&t, "  ", &r->common_wait, r->slow);
+    if (t.len)
+        fprintf(page->out, "%s\n", buf);
+    if (is_dropped(r))
+        fprintf(page->out, "  rnic-run dropped packets itself (see above): check for drops only if "
+                           "more packets were lost\n");
+}
+
 static void print_failures(struct page *page)
 {
     const struct check_report *r = page->r;
@@ -483,7 +516,7 @@ static void print_failures(struct page *page)
         print_stories(page, check_conn_stuck, print_story, r->stuck, "got stuck");
     }
     if (r->slow) {
-        fprintf(page->out, "slow connections:\n");
+        print_slow_head(page);
         print_stories(page, check_conn_slow, print_slow, r->slow, "were slowed");
     }
     if (r->lossy) {
@@ -722,6 +755,7 @@ void check_text(FILE *out, const struct check_report *r, bool verbose)
     struct page page = {.out = out, .r = r, .verbose = verbose};
 
     print_head(out, r);
+    print_no_problem(&page);
     print_failures(&page);
     print_conns(&page);
     print_findings(&page);

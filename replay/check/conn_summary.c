@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include "check/causes/slow_causes.h"
+#include "check/causes/time_budget.h"
 #include "wire/codes.h"
 
 #define LARGE_LEN 1500u /* payload, bytes; packets with this payload or more need jumbo frames */
@@ -24,6 +25,7 @@ static struct check_latency latency_of(const struct roce_hist *hist)
 void check_conn_set(struct check_conn *conn, const struct roce_conn_summary *sum)
 {
     conn->sum = *sum;
+    conn->waited_ns = check_conn_slow(sum) ? time_budget_waited_ns(sum) : 0;
     for (unsigned i = 0; i < 2; i++) {
         struct roce_endpoint_summary *side = &conn->sum.side[i];
 
@@ -64,13 +66,14 @@ static uint64_t packets_of(const struct roce_conn_summary *sum)
 
 int check_conn_order(const void *a, const void *b)
 {
-    const struct roce_conn_summary *x = &((const struct check_conn *)a)->sum;
-    const struct roce_conn_summary *y = &((const struct check_conn *)b)->sum;
+    const struct check_conn *first = a, *second = b;
+    const struct roce_conn_summary *x = &first->sum, *y = &second->sum;
     const uint64_t keys[][2] = {
         {check_conn_errors(x) != 0, check_conn_errors(y) != 0},
         {check_conn_failed(x), check_conn_failed(y)},
         {check_conn_stuck(x), check_conn_stuck(y)},
         {check_conn_slow(x), check_conn_slow(y)},
+        {first->waited_ns, second->waited_ns},
         {x->facts.findings[ROCE_SEV_ERROR] != 0, y->facts.findings[ROCE_SEV_ERROR] != 0},
         {x->facts.findings[ROCE_SEV_WARN] != 0, y->facts.findings[ROCE_SEV_WARN] != 0},
         {packets_of(x), packets_of(y)},

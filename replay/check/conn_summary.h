@@ -22,6 +22,8 @@ struct check_conn {
     /* Summary of the connection. Its pointers point to `latency`, `rtt` and `region` below, or are
      * NULL if there is no data. */
     struct roce_conn_summary sum;
+    uint64_t waited_ns; /* total wait of the side with the longer total wait, if the connection is
+                         * slow; otherwise 0 */
     struct check_latency latency[2][ROCE_OPER_CNT];
     struct check_latency rtt[2];
     struct roce_region region[2][ROCE_REGIONS_MAX];
@@ -45,8 +47,9 @@ enum check_verdict check_conn_verdict(const struct roce_conn_summary *sum);
 const char *check_verdict_name(enum check_verdict verdict); /* Returns "holds", "violated" or
                                                              * "skipped". */
 
-/* Compares two connections for qsort(): first violations, then failures, then warnings, then the
- * connections with the most packets. */
+/* Compares two connections for qsort(): first violations, then failures, then stuck connections,
+ * then slow connections with the longest wait, then warnings, then the connections with the most
+ * packets. */
 int check_conn_order(const void *a, const void *b);
 
 /* Appends a title such as "RC 192.0.2.1 QP 0x000011 ↔ 192.0.2.2 QP 0x000012". */

@@ -6,8 +6,10 @@
 #include <string.h>
 #include "check/base/conn_state.h"
 #include "check/causes/congestion_text.h"
+#include "check/causes/idle_text.h"
 #include "check/causes/lockstep_text.h"
 #include "check/causes/slow_causes.h"
+#include "check/headline.h"
 #include "util/strbuf.h"
 
 #define LINE_LEN 1024
@@ -319,6 +321,11 @@ void check_text_conn(FILE *out, const struct check_conn *c, bool verbose)
         }
         if (verbose)
             print_regions(out, c, i);
+    }
+    if (headline_state(sum) == HEADLINE_OK && idle_is_notable(sum)) {
+        t = strbuf_of(buf, sizeof(buf));
+        idle_text(&t, sum);
+        fprintf(out, "     %s\n", buf);
     }
     print_disconnect(out, &sum->facts);
 }

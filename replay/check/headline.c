@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include "check/base/conn_state.h"
 #include "check/causes/congestion_text.h"
+#include "check/causes/idle_text.h"
 #include "check/causes/lockstep_text.h"
 #include "check/causes/silence_text.h"
 #include "check/causes/slow_causes.h"
@@ -196,6 +197,10 @@ void headline_conn(struct strbuf *t, const struct roce_conn_summary *sum,
                 strbuf_addf(t, "; ");
                 lockstep_text(t, sum, i);
             }
+        if (idle_is_notable(sum)) {
+            strbuf_addf(t, "; ");
+            idle_text(t, sum);
+        }
     }
     strbuf_addf(t, ".");
     if (violations) {
@@ -221,7 +226,9 @@ bool headline_capture(struct strbuf *t, const struct check_report *r)
         if (r->troubled > 1) {
             strbuf_addf(t, " ");
             add_count(t, r->troubled - 1, "more connection");
-            strbuf_addf(t, " %s a problem.", r->troubled == 2 ? "has" : "have");
+            strbuf_addf(t, " %s a problem", r->troubled == 2 ? "has" : "have");
+            common_wait_text(t, "; ", &r->common_wait, r->slow);
+            strbuf_addf(t, ".");
         }
     } else if (r->rejection_cnt) {
         add_count(t, r->rejection_cnt, "connection");
@@ -233,6 +240,11 @@ bool headline_capture(struct strbuf *t, const struct check_report *r)
     } else if (r->totals.errors_unknown) {
         add_count(t, r->totals.errors_unknown, "packet");
         strbuf_addf(t, " broke a rule of the protocol.");
+    } else if (r->ended == 0) {
+        strbuf_addf(t, "No connection found: ");
+        add_count(t, r->totals.packets, "packet");
+        strbuf_addf(t, ".");
+        return false;
     } else {
         strbuf_addf(t, "No problem found: ");
         add_count(t, r->ended, "connection");

@@ -25,7 +25,7 @@ KINDS = ["roce.cm.rej.reason ==", "roce.mad.attr_id ==", "frame.number in", "roc
          "roce.analysis.psn_gap || roce.analysis.nak_retransmission", "roce.analysis.timeout_retransmission",
          "roce.analysis.spurious_retransmission",
          "roce.analysis.retransmission && roce.analysis.cause == 6", "roce.analysis.ce"]
-REASONS = re.compile(r"^(?:failures|stuck connections|slow connections|lost messages|congestion without notification):$")
+REASONS = re.compile(r"^(?:failures|stuck connections|slow connections(?: \(.*\))?|lost messages|congestion without notification):$")
 # No capture of rxe has a CM message without an answer, so the test makes one.
 REQUEST = connect(20049)[:1]
 UNANSWERED = pcap(REQUEST * 3, seconds=[0, 4, 8])

@@ -27,11 +27,14 @@ static const struct {
     [TIME_SENDING] = {ROCE_CAUSE_NONE, "sending", "", "sending, or responses under way"},
 };
 
-/* Returns the index in `waits` of the words for wait `i`. If the capture lacks the responses to the
- * requester, the reason of a wait before a timeout is unknown. */
-static unsigned wait_words(const struct slow_direction *w, unsigned i)
+enum wait_cause time_budget_words(const struct slow_direction *w, enum wait_cause cause)
 {
-    return i == WAIT_TIMEOUT && slow_is_one_sided(w) ? WAIT_UNKNOWN : i;
+    return cause == WAIT_TIMEOUT && slow_is_one_sided(w) ? WAIT_UNKNOWN : cause;
+}
+
+const char *time_budget_what(enum wait_cause cause)
+{
+    return waits[cause].what;
 }
 
 uint64_t time_budget_ns(const struct slow_direction *w, enum wait_cause cause)
@@ -70,7 +73,7 @@ static unsigned list_waits(const struct slow_direction *w, struct wait_part wait
             continue;
         for (; at > 0 && wait[at - 1].ns < ns; at--)
             wait[at] = wait[at - 1];
-        wait[at] = (struct wait_part){waits[i].id, waits[wait_words(w, i)].label, i, ns, 0};
+        wait[at] = (struct wait_part){waits[i].id, waits[time_budget_words(w, i)].label, i, ns, 0};
         cnt++;
     }
     return cnt;
@@ -105,7 +108,7 @@ void time_budget_print(FILE *out, const struct slow_direction *w, const char *ar
         strbuf_addf(&t, " for %s",
                     wait[i].cause == WAIT_UNKNOWN && slow_is_refused(w)
                         ? "a full transmit queue"
-                        : waits[wait_words(w, wait[i].cause)].what);
+                        : waits[time_budget_words(w, wait[i].cause)].what);
     }
     if (idle * 100 >= w->ns) {
         strbuf_addf(&t, "; ");

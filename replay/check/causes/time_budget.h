@@ -8,28 +8,7 @@
 
 #include <stdio.h>
 #include "check/causes/slow_direction.h"
-
-/* Reasons why a requester waited, in the order of reports. */
-enum wait_cause {
-    WAIT_RESPONSE, /* waits for responses to requests that were not retransmitted */
-    /* WAIT_TIMEOUT to WAIT_UNKNOWN: waits that ended with a retransmission, named after the cause
-     * of the retransmission. */
-    WAIT_TIMEOUT,
-    WAIT_SPURIOUS,
-    WAIT_READ_GAP, /* waits for READ responses that were lost, including losses that the requester
-                    * detected by an implied NAK */
-    WAIT_RNR_NAK,
-    WAIT_SEQ_NAK,
-    WAIT_UNKNOWN,
-    WAIT_CREDIT,  /* waits for credits, the receive WQEs that the responder announces */
-    WAIT_SETUP,   /* waits for the end of the connection setup, after a lost REP or RTU */
-    WAIT_SILENCE, /* waits for new requests of the program, if silence_is_notable() returns true */
-    WAIT_CAUSES,
-    /* The rest of the time. */
-    TIME_IDLE = WAIT_CAUSES, /* all requests were acknowledged, and no packet was captured */
-    TIME_SENDING,
-    TIME_PARTS
-};
+#include "check/causes/wait_cause.h"
 
 /* A part of the time of a connection. */
 struct wait_part {
@@ -40,6 +19,13 @@ struct wait_part {
     unsigned permille; /* share of the time, rounded so that all shares sum to 1000; set only by
                         * time_budget_parts() */
 };
+
+/* Returns the cause that names a wait in reports. If the capture lacks the responses to the
+ * requester, the reason of a wait before a timeout is unknown. */
+enum wait_cause time_budget_words(const struct slow_direction *w, enum wait_cause cause);
+
+/* Returns what a requester waited for, for example "ACK timeouts". */
+const char *time_budget_what(enum wait_cause cause);
 
 /* Returns how long the requester waited because of a cause, ns. */
 uint64_t time_budget_ns(const struct slow_direction *w, enum wait_cause cause);

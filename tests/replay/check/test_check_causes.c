@@ -401,6 +401,39 @@ static void rates_around_cnps_are_reported(void)
     checkrun_free(&r);
 }
 
+/* Three connections wait for ACK timeouts, each longer than the one before, and a fourth waits for
+ * sequence NAKs. The report must name the common wait and its hosts, and begin with the longest
+ * wait. */
+static void common_wait_of_slow_connections_is_named(void)
+{
+    static const char *const steps[] = {"0123 ^3 . 0123 ^3", "0123 ^3 .. 0123 ^3",
+                                        "0123 ^3 ... 0123 ^3", "023 !1 123 ^3"};
+    static const char words[] = "3 of 4 slow connections waited longest for ACK timeouts, all with "
+                                "requests of 192.0.2.1 to 192.0.2.2";
+    struct flowgen g;
+    struct checkrun r;
+    char text[240];
+
+    flowgen_init(&g);
+    for (uint32_t i = 0; i < 4; i++) {
+        g.conn = flowgen_conn_of(i, 100, 200);
+        g.conn.sport = flowgen_linux_sport(g.conn.qpn[0], g.conn.qpn[1]);
+        flowgen_send(&g, 0, 64);
+        talk(&g, steps[i]);
+    }
+    checkrun_write_flow("common.pcap", &g);
+    r = checkrun("check $T/common.pcap");
+    snprintf(text, sizeof(text), "slow connections (the longest wait first):\n  %s\n  #4 RC ",
+             words);
+    if (!strstr(r.out, text))
+        suite_fail(__FILE__, __LINE__, "no \"%s\" in: %s", text, r.out);
+    checkrun_free(&r);
+    r = checkrun("check --json - $T/common.pcap");
+    snprintf(text, sizeof(text), "3 more connections have a problem; %s.\"", words);
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, text));
+    checkrun_free(&r);
+}
+
 /* A CNP did not slow the sender, or the capture is too short to measure the rate of the sender. The
  * headline and the report must still name the congestion. */
 static void cnps_without_a_slower_sender_are_reported(void)
@@ -645,7 +678,8 @@ SUITE("replay.check_causes", TEST(loss_before_a_timeout_is_described),
       TEST(cause_of_a_slow_flow_is_reported), TEST(nak_for_an_uncaptured_request_has_no_side),
       TEST(naks_after_rnr_naks_show_no_loss),
       TEST(duplicates_without_identification_are_no_retransmissions),
-      TEST(requests_that_only_the_capture_lacks_are_not_lost), TEST(rates_around_cnps_are_reported),
+      TEST(requests_that_only_the_capture_lacks_are_not_lost),
+      TEST(common_wait_of_slow_connections_is_named), TEST(rates_around_cnps_are_reported),
       TEST(cnps_without_a_slower_sender_are_reported), TEST(swapped_uc_packets_lose_their_message),
       TEST(pauses_in_a_capture_of_one_direction_are_not_timeouts),
       TEST(rnr_naks_in_a_capture_of_the_responses_are_reported),

@@ -102,7 +102,11 @@ static void headlines_name_the_loss(void)
          "waiting: 63.15 ms for RNR NAKs, 20.44 ms for slow responses; 6.735 ms idle "},
         {"multi-qp", "connections (a missing number is the other direction of a listed "
                      "connection):\n  #0 RC "},
-        {"rc-atomics", "\nconnections:\n  #0 RC "},
+        {"rc-atomics", "\nNo problem found: 1 connection, 18 packets, none failed, stuck or "
+                       "slow.\nconnections:\n  #0 RC "},
+        {"rc-atomics",
+         "\n     no request was in flight 92 % of the time: usually the programs limit "
+         "the rate, not the network\n"},
         {"rc-loss-read-responses", "holds, slow; 1 note, 3 known deviations\n"},
         {"rc-loss-read-responses",
          "verdict: holds (no rule violated; 1 note, 3 known deviations of linux-rxe), but 1 "

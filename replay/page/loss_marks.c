@@ -52,6 +52,21 @@ static const struct packet_run *response_before(const struct packet_runs *runs, 
     return first;
 }
 
+static bool is_sequence_nak(const struct packet_run *run)
+{
+    return run->class == RUN_NAK && run->detail == (ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ);
+}
+
+/* Returns the latest sequence NAK before run `at`, or NULL if none is found. */
+static const struct packet_run *nak_before(const struct packet_runs *runs, uint32_t at,
+                                           unsigned direction)
+{
+    for (uint32_t i = at, left = SEARCH_MAX; i > 0 && left > 0; i--, left--)
+        if (is_sequence_nak(&runs->run[i - 1]) && packet_run_is_in(&runs->run[i - 1], direction))
+            return &runs->run[i - 1];
+    return NULL;
+}
+
 /* Returns whether an RNR NAK between request `run` and run `at` refused PSN `psn`. */
 static bool is_refused(const struct packet_runs *runs, const struct packet_run *run, uint32_t at,
                        unsigned direction, uint32_t psn)
@@ -69,7 +84,7 @@ static bool mark_nak(const struct packet_runs *runs, uint32_t at, unsigned direc
 {
     const struct packet_run *nak = &runs->run[at];
 
-    if (nak->class != RUN_NAK || nak->detail != (ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ))
+    if (!is_sequence_nak(nak))
         return false;
     mark->run = request_before(runs, at, direction, nak->psn, false);
     mark->offset = mark->run ? offset_of(mark->run, nak->psn) : 0;
@@ -93,6 +108,10 @@ static bool mark_timeout(const struct packet_runs *runs, uint32_t at, unsigned d
     case ROCE_LOSS_RELOST:
         mark->run = request_before(runs, at, direction, run->psn, false);
         mark->text = "lost again";
+        break;
+    case ROCE_LOSS_UNHEEDED:
+        mark->run = nak_before(runs, at, direction);
+        mark->text = "NAK lost or ignored";
         break;
     case ROCE_LOSS_UNANSWERED:
         mark->run = request_before(runs, at, direction, 0, true);

@@ -8,7 +8,7 @@
 #define KEPT_MAX   262144u /* limit of kept findings, 25 MB */
 
 struct group_key {
-    uint32_t conn, rule, severity, side;
+    uint32_t conn, rule, severity, side, loss, zero;
     uint64_t known;
 };
 
@@ -48,8 +48,8 @@ static bool grow_array(void *vec, uint32_t cnt, uint32_t *cap, uint32_t max, siz
 
 static struct finding_group *group_of(struct finding_groups *groups, const struct roce_finding *f)
 {
-    const struct group_key key = {f->conn_index, f->rule, f->severity, f->side,
-                                  (uintptr_t)f->known};
+    const struct group_key key = {f->conn_index, f->rule, f->severity,        f->side,
+                                  f->loss,       0,       (uintptr_t)f->known};
     uint32_t i = keymap_get(&groups->index, &key);
 
     if (i != KEYMAP_NONE)

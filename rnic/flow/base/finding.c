@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "flow/base/summary.h"
 #include "wire/codes.h"
 #include "wire/opcode.h"
 
@@ -47,6 +48,23 @@ static void add_value(char *buf, size_t cap, size_t *len, enum roce_value value,
     }
 }
 
+/* Texts about the loss before a timeout. */
+static const char *const losses[] = {
+    [ROCE_LOSS_UNKNOWN] = "",
+    [ROCE_LOSS_ACKED] = "; its response was captured, so it was lost or late behind the capture "
+                        "point",
+    [ROCE_LOSS_MISSING] = "; the packet was lost before the capture point, and no sequence NAK for "
+                          "it reached the requester",
+    [ROCE_LOSS_RELOST] = "; the retransmission after the sequence NAK, or the response to it, was "
+                         "lost too, so only the timeout repeats it",
+    [ROCE_LOSS_UNANSWERED] = "; the request or its response was lost behind the capture point, or "
+                             "the responder was slow",
+    [ROCE_LOSS_UNFINISHED] = "; the end of the message was lost before the capture point, or the "
+                             "requester first waited for an ACK",
+    [ROCE_LOSS_UNHEEDED] = "; a sequence NAK for it was captured, but was lost behind the capture "
+                           "point, or ignored",
+};
+
 const char *roce_finding_text(const struct roce_finding *f, char *buf, size_t cap)
 {
     static const char *const relations[] = {"", "not ", "at least ", "at most "};
@@ -70,6 +88,8 @@ const char *roce_finding_text(const struct roce_finding *f, char *buf, size_t ca
             add_text(buf, cap, &len, "rule violated: ");
     }
     add_text(buf, cap, &len, "%s", roce_rule_info(f->rule)->text);
+    if (f->loss < sizeof(losses) / sizeof(losses[0]))
+        add_text(buf, cap, &len, "%s", losses[f->loss]);
     if (f->other_frame)
         add_text(buf, cap, &len, " (see frame %u)", f->other_frame);
     if (f->known)

@@ -174,6 +174,7 @@ void roce_report(struct roce_ctx *ctx, struct roce_report report)
                              .time = ctx->time,
                              .conn_index = ctx->conn ? ctx->conn->conn_index : ROCE_NO_CONN,
                              .side = ctx->sender ? roce_endpoint_side(ctx->sender) : 0,
+                             .loss = (uint8_t)report.loss,
                              .field = report.field ? report.field : "",
                              .value = report.value,
                              .relation = report.rel,

@@ -135,7 +135,8 @@ struct roce_read_restarts {
     uint32_t frame;    /* frame of this go-back; 0: none */
 };
 
-/* Loss before a timeout, as far as the capture shows it; see struct roce_timeout_losses. */
+/* Loss before a timeout, as far as the capture shows it. The other constants stand for the members
+ * of struct roce_timeout_losses. */
 enum roce_loss {
     ROCE_LOSS_UNKNOWN,
     ROCE_LOSS_ACKED,
@@ -143,6 +144,7 @@ enum roce_loss {
     ROCE_LOSS_RELOST,
     ROCE_LOSS_UNANSWERED,
     ROCE_LOSS_UNFINISHED,
+    ROCE_LOSS_UNHEEDED, /* a sequence NAK was captured (roce_endpoint_summary.unheeded_naks) */
 };
 
 /* Timeouts of a requester, divided by what the capture shows about the loss before the timeout. The

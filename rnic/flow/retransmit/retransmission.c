@@ -336,7 +336,10 @@ static void report_retransmission(struct roce_ctx *ctx, const struct roce_sent_p
         REPORT(ctx, RNR_RETRY, "time since the RNR NAK", roce_peer(ctx->sender)->rsp.rnr_wait,
                waited, frame, ROCE_VALUE_NS, ROCE_REL_AT_LEAST);
         break;
-    case ROCE_CAUSE_TIMEOUT: REPORT(ctx, TIMEOUT, "bth.psn", req->nxt, psn, frame); break;
+    case ROCE_CAUSE_TIMEOUT:
+        REPORT(ctx, TIMEOUT, "bth.psn", req->nxt, psn, frame,
+               .loss = (enum roce_loss)ctx->result->loss);
+        break;
     case ROCE_CAUSE_IMPLIED_NAK:
     case ROCE_CAUSE_READ_GAP: REPORT(ctx, RETRY_IMPLIED, "bth.psn", req->nxt, psn, frame); break;
     default:
@@ -506,8 +509,10 @@ static enum roce_loss count_timeout_loss(const struct roce_ctx *ctx, struct roce
     bool nak = rsp->nak && roce_diff(psn, rsp->nak_psn) <= 0;
 
     sum->unheeded_naks += nak;
-    if (count_read_restart(ctx, sum, e, psn, ROCE_CAUSE_TIMEOUT) || nak)
+    if (count_read_restart(ctx, sum, e, psn, ROCE_CAUSE_TIMEOUT))
         return ROCE_LOSS_UNKNOWN;
+    if (nak)
+        return ROCE_LOSS_UNHEEDED;
     if (req->una_known && roce_diff(psn, req->una) < 0) {
         losses->acked++;
         return ROCE_LOSS_ACKED;

@@ -76,6 +76,14 @@ static void loss_before_a_timeout_is_described(void)
         {"023 . 123 ^3 56 . 456 ^6",
          "2× a packet (first PSN 20482) was lost from 192.0.2.1 to the capture point", false},
         {"023 . 123 ^3 45 . 45 ^5", missing, false},
+        {"023 !1 23 . 123 ^3",
+         "the requester retransmitted after a timeout; the retransmission after the sequence NAK, "
+         "or the response to it, was lost too, so only the timeout repeats it",
+         false},
+        {"0123 !1 . 0123 ^3",
+         "the requester retransmitted after a timeout; a sequence NAK for it was captured, but was "
+         "lost behind the capture point, or ignored",
+         false},
         {"0 . 0 ^0 . ^0 12 . 12 ^2", "the ACK timeout expired 1×; the requester retransmitted 2 ",
          false},
     };
@@ -88,7 +96,7 @@ static void loss_before_a_timeout_is_described(void)
         flowgen_send(&g, 0, 64);
         talk(&g, rows[i].steps);
         checkrun_write_flow("timeout.pcap", &g);
-        r = checkrun("check $T/timeout.pcap");
+        r = checkrun("check -v $T/timeout.pcap");
         if (!strstr(r.out, rows[i].words) || !strstr(r.out, last) == rows[i].also_last)
             suite_fail(__FILE__, __LINE__, "row %u: no \"%s\" in: %s", i, rows[i].words, r.out);
         checkrun_free(&r);

@@ -70,6 +70,15 @@ def lost_again(t, parts, first):
     return [(5, 0, "lost again")], [("a", "before", 1), ("a", "beyond", 1)]
 
 
+def unheeded(t, parts, first):
+    """The requester does not react to the NAK."""
+    t.add_all(0, parts)
+    t.add(1, t.ack(1, first + 1, syndrome=NAK_SEQ, msn=0))
+    t.now += 8 * TIMEOUT
+    again(t, parts[1:])
+    return [(2, 0, "lost: a NAK asks for it"), (5, 0, "NAK lost or ignored")], [("b", "behind", 1)]
+
+
 def slow_receiver(t, parts, first):
     t.add_all(0, parts)
     t.add(1, t.ack(1, first, syndrome=RNR | 14, msn=0))
@@ -111,7 +120,7 @@ def losses_of(conn):
 
 def main():
     failures = 0
-    for case in naked, gone, unanswered, unfinished, unheard, lost_again, slow_receiver, refused:
+    for case in naked, gone, unanswered, unfinished, unheard, lost_again, unheeded, slow_receiver, refused:
         t = Connection(mtu=1024)
         for _ in range(3):  # messages without a loss, which show the round-trip time
             t.add_all(0, t.write(0, 4096))

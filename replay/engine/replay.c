@@ -121,6 +121,7 @@ int replay_run(struct replay *replay, const char *path, const struct replay_opti
         return -1;
     if (session_infer(&replay->session, &replay->trace, &replay->connections,
                       &(struct session_options){
+                          .order_effort = options->order_effort,
                           .memory_log = options->memory_log ? &replay->memory_log : NULL},
                       error) != 0 ||
         play_ends(replay, options, error) != 0)

@@ -48,7 +48,9 @@ struct replay_options {
     unsigned roles;     /* roles to replay, bits of enum replay_role; 0 means both roles */
     bool strict;        /* also compare fields for which the specification allows several values */
     const struct narrow *narrow; /* selected frames (capture/narrow.h); NULL: all */
-    bool memory_log;             /* fill replay.memory_log; not for live replay */
+    uint64_t order_effort; /* maximum number of search steps for the order of the writes to one word
+                            * (infer/shared_memory.h); 0: default */
+    bool memory_log;       /* fill replay.memory_log; not for live replay */
 };
 
 struct replay {

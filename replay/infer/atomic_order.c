@@ -278,8 +278,10 @@ bool atomic_order_find(struct atomic_order *o, uint64_t *effort, uint64_t limit)
         size_t run = next_dir(o, last), undo = o->undo_cnt;
 
         *effort += o->dir_cnt;
-        if (*effort > limit)
+        if (*effort > limit) {
+            o->gave_up = true;
             return false;
+        }
         if (run == SIZE_MAX) {
             if (depth == 0)
                 return false;

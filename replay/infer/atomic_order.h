@@ -48,6 +48,7 @@ struct atomic_order {
     struct atomic_undo *undo;
     size_t undo_cnt;
     size_t undo_cap;
+    bool gave_up;       /* the search reached its limit */
     uint64_t state;     /* hash of `head` and of the values of the words */
     uint64_t *dead_end; /* states from which no order continues: hash table that keeps the latest
                          * state of each slot; NULL before the first one */
@@ -63,7 +64,7 @@ void atomic_order_free(struct atomic_order *order);
 
 /* Searches for an order of the writes that fits all responses. Returns whether it found one;
  * trial[n].dir is then the direction of write number n in this order. Adds the number of search
- * steps to *effort, and gives up when *effort reaches `limit`. */
+ * steps to *effort. Sets order->gave_up and returns false when *effort reaches `limit`. */
 bool atomic_order_find(struct atomic_order *order, uint64_t *effort, uint64_t limit);
 
 #endif

@@ -65,6 +65,7 @@ int session_infer(struct session *session, const struct trace *trace,
     session->trace = trace;
     session->watch = options->watch;
     session->memory_log = options->memory_log;
+    session->order_effort = options->order_effort;
     for (size_t i = 0; rc == 0 && i < connections->dir_cnt; i++)
         rc = split_runs_add(session, &connections->dir[i]);
     if (rc != 0)

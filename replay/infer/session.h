@@ -85,6 +85,7 @@ struct responder_host {
     enum roce_encap encap;
     struct shadow_memory memory;
     uint32_t first_dir; /* index into session.dir of the host's first direction, or KEYMAP_NONE */
+    bool unordered;     /* the search for an order of the writes gave up (shared_memory.h) */
     const char *failed; /* reason why our RNIC could not be set up as inferred, or NULL */
 };
 
@@ -126,13 +127,16 @@ struct session {
     struct responder_host *host;
     size_t host_cnt;
     size_t host_cap;
-    uint8_t **kept; /* payloads of our responses that differ from all recorded payloads */
+    uint64_t order_effort; /* session_options.order_effort */
+    uint8_t **kept;        /* payloads of our responses that differ from all recorded payloads */
     size_t kept_cnt;
     size_t kept_cap;
     uint64_t kept_len;
 };
 
 struct session_options {
+    uint64_t order_effort;             /* maximum number of search steps for the order of the
+                                        * writes to one word (shared_memory.h); 0: default */
     const struct session_watch *watch; /* callbacks, or NULL */
     struct memory_log *memory_log;     /* log that receives each byte stored in memory, or NULL */
 };

@@ -221,9 +221,12 @@ static bool order_words(struct shared_memory *sh, struct atomic_word *word, size
     }
     ok = atomic_order_init(&order, sh->session, word, word_cnt, op, cnt) == 0 && ok;
     if (ok && order.dir_cnt > 1) {
-        uint64_t limit = sh->effort + WORD_EFFORT + 64 * (uint64_t)order.write_cnt * order.dir_cnt;
+        uint64_t usual = WORD_EFFORT + 64 * (uint64_t)order.write_cnt * order.dir_cnt;
+        uint64_t limit =
+            sh->effort + (sh->session->order_effort ? sh->session->order_effort : usual);
 
         *found = atomic_order_find(&order, &sh->effort, limit < EFFORT_MAX ? limit : EFFORT_MAX);
+        sh->gave_up |= order.gave_up;
         if (*found)
             ok = keep_order(sh, &order);
     }

@@ -55,6 +55,7 @@ struct shared_memory {
     uint32_t *next; /* for each word: number of its writes executed so far */
     size_t word_cnt;
     size_t next_cap;
+    bool gave_up;    /* a search reached its limit, so there may be an order that was not found */
     uint64_t effort; /* search steps used so far; the search gives up at a limit */
 };
 

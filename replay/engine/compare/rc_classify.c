@@ -243,6 +243,7 @@ static int report_response_diff(struct response_cmp *cmp, uint32_t event, struct
         .counts = d->cnt == 1 && field_diff_find(d, "aeth.msn"),
         .payload = d->payload,
         .reorders = cmp->all->reordered > REORDERED_SURE,
+        .unordered = cmp->session->host[cmp->dir->host].unordered,
         .others_lack = host_has(cmp, lacks_packets),
         .others_gap = (d->payload && host_has(cmp, has_gap)) || host_has(cmp, is_other_late),
         .data = d->cnt == 1 && (d->payload || field_diff_find(d, "atomicacketh.orig")),

@@ -516,6 +516,7 @@ static int play_device(struct session *session, uint32_t host, struct dir_state 
         return error_set(error, "%s: no memory", session->trace->name);
     if (shared_memory_find(&dev.sharing, session, host) != 0)
         rc = error_set(error, "%s: no memory", session->trace->name);
+    dev.host->unordered = dev.sharing.gave_up;
     dev.host->failed = rc_responder_dev_open(&dev, any);
     for (size_t i = 0; i < cnt && rc == 0 && !dev.host->failed; i++) {
         /* Virtual time starts at 1 s, so that no event is at time 0. */

@@ -80,16 +80,27 @@ bool follows_other_request(const struct response_case *c)
     return false;
 }
 
-/* Returns whether the response differs only in its data, another connection wrote some of the
- * memory that the data is from, and the capture may lack packets of connections to this
- * responder. */
-static bool other_wrote(const struct response_case *c)
+/* Returns whether the response differs only in its data, and another connection wrote some of the
+ * memory that the data is from. */
+static bool shares_data(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
     const struct request_pkt *e = request_at(s, s->event[c->event].rel);
 
-    return c->data && e && c->others_lack &&
-           shadow_written_by_other(c->memory, e->rkey, e->va, e->len, c->dir_idx);
+    return c->data && e && shadow_written_by_other(c->memory, e->rkey, e->va, e->len, c->dir_idx);
+}
+
+/* Returns whether shares_data() returns true, and the capture may lack packets of connections to
+ * this responder. */
+static bool other_wrote(const struct response_case *c)
+{
+    return c->others_lack && shares_data(c);
+}
+
+/* Returns whether shares_data() returns true, and the search for an order of the writes gave up. */
+static bool has_no_order(const struct response_case *c)
+{
+    return c->unordered && shares_data(c);
 }
 
 /* Returns whether a response answers a copy of a READ that our RNIC dropped because the READ is
@@ -126,6 +137,7 @@ const struct inconclusive_rule reasons_program[] = {
     {follows_other_request, true,  "does not show which of two requests with one PSN was executed"},
     {answers_forgotten,     false, "shows a response to an older READ than our responder keeps"},
     {other_wrote,           false, "does not show in which order connections wrote this memory"},
+    {has_no_order,          false, "allows more orders of the atomics than the search tries"},
     {NULL, false, NULL},
     /* clang-format on */
 };

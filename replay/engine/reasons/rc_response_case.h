@@ -38,6 +38,8 @@ struct response_case {
     bool data;        /* true: the recorded response differs from `ours` only in the payload or in
                        * the value of an Atomic ACK */
     bool reorders;    /* the capture shows that the network reorders responses */
+    bool unordered;   /* true: the search for an order of the writes to the responder's memory
+                       * gave up */
     bool others_lack; /* true: for some connection of the responder (also this one), the capture
                        * lacks packets or shows loss */
     bool others_gap;  /* true: the payloads differ and for some connection of the responder (also

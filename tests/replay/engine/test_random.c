@@ -414,6 +414,39 @@ static void recordings_of_qps_used_again_pass(void)
     expect_passes(&sorts[REUSED_MIXED]);
 }
 
+/* Asserts that recordings of contention pass although the search for the order of atomics gives up
+ * at its first step. Returns the number of inconclusive responses. */
+static size_t pass_without_order(enum network network)
+{
+    const struct replay_options options = {.order_effort = 1};
+    size_t inconclusive = 0;
+
+    for (uint64_t seed = 1; seed <= SUITE_TURNS(40); seed++) {
+        struct rng rng = rng_of(2 * seed);
+        struct simnet_path path = {.delay_ns = 500 + rng_below(&rng, 5000)};
+        struct replay replay;
+        struct error error;
+
+        tap.place = BETWEEN;
+        impair(&rng, network, &path);
+        record_contention(seed, &rng, QP_PAIR_QPS, &path);
+        EXPECT_EQ(capture_replay(&tap.capture, &options, &replay, &error), 0);
+        if (report_verdict(&replay) != VERDICT_PASS)
+            suite_fail(__FILE__, __LINE__, "seed %llu", (unsigned long long)seed);
+        for (size_t i = 0; i < replay.session.dir_cnt; i++)
+            inconclusive += replay.responses.result[i].inconclusive;
+        replay_free(&replay);
+        capture_free(&tap.capture);
+    }
+    return inconclusive;
+}
+
+static void atomics_without_a_known_order_are_inconclusive(void)
+{
+    CU_ASSERT(pass_without_order(PERFECT) > 0);
+    CU_ASSERT(pass_without_order(FAULTY) > 0);
+}
+
 /* An earlier version of the replay failed each of these recordings wrongly, for the reason in
  * `why`. All must pass now. */
 static void recordings_once_failed_wrongly_pass(void)
@@ -481,4 +514,5 @@ static void recordings_once_failed_wrongly_pass(void)
 SUITE("replay.random", TEST(recordings_of_one_connection_pass),
       TEST(recordings_of_several_connections_pass), TEST(recordings_of_contention_pass),
       TEST(recordings_of_slow_and_reordering_networks_pass),
-      TEST(recordings_of_qps_used_again_pass), TEST(recordings_once_failed_wrongly_pass))
+      TEST(recordings_of_qps_used_again_pass), TEST(atomics_without_a_known_order_are_inconclusive),
+      TEST(recordings_once_failed_wrongly_pass))

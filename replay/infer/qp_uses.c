@@ -35,7 +35,7 @@
 /* The search tries suppositions about where a use of a QP pair begins (supposed_use.h). It passes
  * at most PER_PACKET * (packets of the trace) + EFFORT_MIN packets to supposed_use_add(). */
 #define PER_PACKET UINT64_C(16)
-#define EFFORT_MIN (UINT64_C(1) << 18)
+#define EFFORT_MIN (UINT64_C(1) << 16)
 
 /* Number of entries in a cache of the latest connections; a power of 2. */
 #define RECENT_CONNS 64u

@@ -19,7 +19,7 @@
  * direction, plus TX_FREE for all directions together. Without a limit, N requests and N NAKs would
  * cost N² packets, because each NAK makes our RNIC retransmit all PSNs in flight. */
 #define TX_PER_EVENT 8u
-#define TX_FREE      16384u
+#define TX_FREE      8192u
 
 /* Number of earlier packets in which needs_restart() searches for the READ request with which the
  * requester restarted a READ. */

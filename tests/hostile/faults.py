@@ -103,7 +103,8 @@ def with_fault(pair, fault, may_wait=(), finishes=False, victim=None, limit=HANG
     patience = bounded.Patience(HANG)
     early = lab.rng.random() < EARLY
     if victim is None:
-        begun = pair.established if finishes else pair.connected
+        # A link that is down before ends rping's client with ADDR_ERROR, and file_transfer with ENETDOWN, as on hardware.
+        begun = pair.transfers if finishes else pair.connected
     else:
         begun = pair.connected if early else pair.transfers
     while not begun() and not any([program.poll() for program in pair.programs]) and patience.left():

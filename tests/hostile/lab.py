@@ -149,11 +149,6 @@ class Pair:
                     return True
         return False
 
-    def established(self):
-        """Returns whether both programs have a connection, for rping too. Before that, a link that is down ends rping's
-        client with ADDR_ERROR, and its server waits for another client, as on hardware."""
-        return self.connected() if self.kind != "rping" else self.transfers()
-
     def transfers(self):
         """Returns whether the client has a QP in the state RTS or, for a file transfer, the receiver has written data."""
         if self.kind == TRANSFER:

@@ -15,12 +15,11 @@
 /* A copy of a frame in transit. */
 struct queued_frame {
     struct delay_entry entry;  /* must be the first member: delay_line_take() returns its address */
-    struct queued_frame *next; /* next in the list of frames whose delay has ended, or of unused
-                                * structs */
+    struct queued_frame *next; /* next member of lane.due or of impair_port.unused */
     uint32_t len;
     unsigned flags;
     uint64_t stamp;
-    char note[128]; /* description of the rules that were applied, for the recording */
+    char note[128]; /* text for the recording: the rules that were applied to the frame */
     uint8_t data[];
 };
 
@@ -96,7 +95,7 @@ static struct queued_frame *take_due(struct lane *lane)
     return frame;
 }
 
-/* Returns how many more frames can be queued in one direction, even if the rules make the maximum
+/* Returns for how many more frames one direction has room. Assumes that the rules make the maximum
  * number of copies of each frame. */
 static unsigned lane_room(const struct impair_port *port, const struct lane *lane)
 {
@@ -146,8 +145,8 @@ static void count_actions(struct impair_port *port, const struct impair_result *
     stats->impair_marked += (result->actions & (1u << IMPAIR_CE | 1u << IMPAIR_ECN)) != 0;
 }
 
-/* Applies the rules to a frame and queues the resulting copies. Loses the frame if out of memory.
- */
+/* Applies the rules to a frame and queues the resulting copies. Drops frames and copies for which
+ * there is no memory. */
 static void impair_frame(struct impair_port *port, struct lane *lane,
                          const struct rnic_frame *frame)
 {

@@ -17,8 +17,9 @@
 int rnic_impair_port_open(const char *text, uint64_t seed, struct rnic_port *behind,
                           struct rnic_port **out, struct error *why);
 
-/* Makes an impairing port count the frames that it drops, as lost, in the tally file at `path`: the
- * counters shared with rnic-run (port/sys/tally.h). Does nothing if the file cannot be opened. */
+/* Makes an impairing port count its dropped frames in the tally file at `path`. A tally file has
+ * counters that rnic-run shares with the programs that it runs (port/sys/tally.h). Does nothing if
+ * the file cannot be opened. */
 void rnic_impair_port_count(struct rnic_port *port, const char *path);
 
 #endif

@@ -19,10 +19,11 @@ struct packet_socket {
                 * used until it is reopened */
     uint64_t
         reopen_at;    /* time of the next attempt to reopen a dead handle, ns; UINT64_MAX: never */
-    uint64_t spared;  /* Earliest time at which the handle is reopened if reading fails, ns; 0: at
-                       * once. Set when the handle is reopened, so that it is not reopened again and
-                       * again. */
-    bool plain;       /* sendmmsg() fails on the descriptor, so frames are sent one by one */
+    uint64_t spared;  /* Earliest time at which the handle is reopened after a failure, ns; 0: at
+                       * once. Set when the handle is reopened, so that repeated failures do not
+                       * reopen it in a loop. */
+    bool plain;       /* true: sendmmsg() fails on the descriptor, so pcap_inject() sends the
+                       * frames one by one */
     char *expression; /* filter expression; NULL: no filter was set yet */
     uint64_t dropped_before;
     uint64_t dropped_base; /* number of frames dropped by the earlier handles of this socket */

@@ -19,11 +19,10 @@
 /* Time from a send that failed with ENOBUFS to the next attempt, ns. A real interface sends some
  * frames of its queue in this time. */
 #define RETRY_NS 20000u
-/* Interval (ns) at which the port reads the socket that did not receive the last frames, while the
- * socket that received them is empty. */
+/* Intervals at which the port reads the socket that did not receive the last frames, ns.
+ * OTHER_IDLE_NS: while the socket that received them is empty. OTHER_BUSY_NS: while the socket that
+ * received them still receives frames. */
 #define OTHER_IDLE_NS 3000u
-/* Interval (ns) at which the port reads the socket that did not receive the last frames, while the
- * other socket still receives frames. */
 #define OTHER_BUSY_NS 20000u
 /* Time after which the port drops a frame whose send always fails with ENOBUFS, ns. Links drain
  * some frames in microseconds. A veth returns ENOBUFS for every frame longer than its peer's MTU
@@ -45,11 +44,11 @@ struct pcap_port {
     enum which busy;                  /* socket that received frames last */
     uint64_t both_at;                 /* time when the port last read both sockets, ns */
     enum which full;                  /* socket whose send queue is full; SIDES: none */
-    bool half; /* the next multicast frame was already sent on the loopback, but not yet on the link
-                */
-    uint64_t retry_at;   /* time of the next attempt after ENOBUFS, ns; UINT64_MAX: none */
-    uint64_t refused_at; /* time when sending the next frame first failed with ENOBUFS, ns;
-                          * UINT64_MAX: it has not failed */
+    bool half; /* true: the loopback socket has accepted the next multicast frame, but the link
+                * socket has not */
+    uint64_t retry_at;   /* time of the next attempt to send after ENOBUFS, ns; UINT64_MAX: none */
+    uint64_t refused_at; /* time of the first ENOBUFS for the next frame to send, ns; UINT64_MAX:
+                          * no ENOBUFS yet */
     uint8_t (*host)[6];
     size_t host_cnt;
     /* QPN blocks in the capture filter, to recognise sent frames that this port also receives */
@@ -218,7 +217,7 @@ static int pcap_port_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *f
 
     if (self->side[LINK].dead || self->side[HOST].dead)
         reopen(self, now);
-    if (now <= self->both_at || /* if the caller always passes the same time, read the other socket
+    if (now <= self->both_at || /* a caller that always passes the same time reads both sockets
                                  * at each call */
         now - self->both_at > (taken > 0 ? OTHER_BUSY_NS : OTHER_IDLE_NS) ||
         self->side[self->busy].dead) {
@@ -262,8 +261,8 @@ static enum which way_of(const struct pcap_port *self, const uint8_t *dmac)
     return has_mac((const void *)self->host, self->host_cnt, dmac) ? HOST : LINK;
 }
 
-/* Passes frames to the kernel. Returns the number of accepted frames; if fewer than `cnt`, errno
- * has the reason. */
+/* Passes frames to the kernel. Returns the number of accepted frames. If it is less than `cnt`,
+ * errno has the reason. */
 static int hand_over(struct packet_socket *side, const struct rnic_frame *frames, unsigned cnt)
 {
     struct mmsghdr msg[BATCH];
@@ -515,8 +514,8 @@ static void reopen(struct pcap_port *self, uint64_t now)
     }
 }
 
-/* Returns the length of the longest frame of a link, which is the size of a slot of the receive
- * ring. */
+/* Returns the length of the longest frame on a link with this MTU. A slot of the receive ring has
+ * this size. */
 static int snaplen_of(uint32_t mtu)
 {
     return mtu < ROCE_FRAME_MAX - 22 ? (int)mtu + 22 : ROCE_FRAME_MAX;

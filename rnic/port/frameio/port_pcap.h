@@ -5,12 +5,12 @@
  *
  * The kernel routes packets to its own addresses over the loopback, so a frame for a local MAC
  * address never returns from a link. The port therefore sends such frames on the loopback. Every
- * process with a device listens there and receives the frames for its MAC address. Multicast
- * frames are sent on both. So all processes of this machine reach each other, and themselves, on
- * any interface.
+ * process with a device listens there and receives the frames for its MAC address. The port sends
+ * multicast frames on the interface and on the loopback. So all processes of this machine reach
+ * each other, and themselves, on any interface.
  *
- * A kernel filter passes only frames for this process's QPNs, for QP 1 and for the multicast
- * groups it joined. Other frames do not wake the process.
+ * A kernel filter passes only frames for this process's QPNs, for QP 1 and for the multicast groups
+ * that the process has joined. Other frames do not wake the process.
  */
 #ifndef PORT_FRAMEIO_PORT_PCAP_H
 #define PORT_FRAMEIO_PORT_PCAP_H

@@ -67,8 +67,9 @@ static uint64_t record_time(const struct record *record)
     return rnic_clock_ns(CLOCK_MONOTONIC) + record->offset;
 }
 
-/* Detects whether the time of day was set. A difference of a few microseconds is not a change of
- * the time of day, but the time between the readings of the two clocks. */
+/* Detects whether the time of day was set. If UTC minus CLOCK_MONOTONIC differs by only a few
+ * microseconds from its last value, the cause is the time between the readings of the two
+ * clocks. */
 static void note_clock(struct record *record)
 {
     uint64_t set_by = rnic_utc_offset() - record->offset;
@@ -94,7 +95,8 @@ static uint64_t time_of(const struct record *record, uint64_t stamp)
     return first < now ? first : now;
 }
 
-/* Writes `len` bytes. Returns how many were written; if not all, errno has the reason. */
+/* Writes `len` bytes. Returns the number of bytes written. If it is less than `len`, errno has the
+ * reason. */
 static size_t write_all(int fd, const uint8_t *buf, size_t len)
 {
     size_t done = 0;
@@ -114,8 +116,8 @@ static size_t write_all(int fd, const uint8_t *buf, size_t len)
 }
 
 /* Writes pcapng blocks. If the disk is full, removes the incomplete last block, so that all blocks
- * of the file can be read. Returns the bytes of the written blocks; if not all, errno has the
- * reason. */
+ * of the file can be read. Returns the number of bytes of the complete blocks. If it is less than
+ * `len`, errno has the reason. */
 static size_t write_blocks(int fd, const uint8_t *buf, size_t len)
 {
     size_t done = write_all(fd, buf, len), whole = 0;
@@ -158,8 +160,9 @@ static bool is_orphaned(struct record *record, uint64_t now)
     return tally_is_orphaned(&record->tally);
 }
 
-/* Waits until rnic-run has read most of the recording. Without this wait, the recording would fill
- * the memory if rnic-run is slower than the programs. */
+/* Waits until rnic-run has processed so much of the recordings that at most tally->limit bytes are
+ * unprocessed after the next write. Without this wait, the recordings would fill the memory if
+ * rnic-run is slower than the programs. */
 static void wait_for_reader(struct record *record)
 {
     const struct timespec pause = rnic_timespec(ROOM_NS);
@@ -202,9 +205,9 @@ static void write_out(struct record *record)
     record->frames = 0;
 }
 
-/* Writes the block that marks the beginning of a batch, with the present time. The frames that the
- * batch sends have no earlier time stamp. A received frame may have one, if the kernel stamped it.
- */
+/* Writes the block that marks the beginning of a batch, with the present time. The time stamps of
+ * frames that the batch sends are not earlier than this time. The time stamp of a received frame
+ * may be earlier, because the kernel stamped the frame. */
 static void mark(struct record *record)
 {
     uint8_t block[PCAPNG_OVERHEAD(1)];

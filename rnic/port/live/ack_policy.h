@@ -8,8 +8,9 @@
  * sent together with the program's answer. But an ACK that the peer needs now must not be delayed.
  * So:
  *
- * 1. ack_policy_received(): requests arrived while the program polls. A wait begins: their ACKs are
- *    delayed for a few microseconds, or until the program answers or the next request arrives.
+ * 1. ack_policy_received(): the polling program received requests. A wait of some microseconds
+ *    begins, either for the peer's next request or for the program's answer. During the wait, the
+ *    device delays the ACKs.
  * 2. ack_policy_sent(): the program sent something. ACKs that were delayed for its answer are sent
  *    with it.
  * 3. ack_policy_until() returns the end of the wait. After that time the ACKs are sent.
@@ -37,17 +38,17 @@
 #define ACK_NEXT_NS 12000u
 /* longest delay of an ACK, in batches; a batch is all frames that are received at once */
 #define ACK_TURNS_MAX 32u
-/* If a program polls no later than this time (ns) after the end of a wait, it polls often enough to
+/* A program that polls no later than this time (ns) after the end of a wait polls often enough to
  * send delayed ACKs. */
 #define ACK_POLL_LATE_NS 50000u
 
 struct backoff {
-    unsigned failures; /* number of consecutive waits that failed; not counted beyond a maximum */
+    unsigned failures; /* number of consecutive waits that failed, at most FAILURES_MAX */
     unsigned skip;     /* number of waits to skip from now on */
 };
 
-/* Returns whether the caller should wait this time. Returns false if this wait must be skipped
- * because earlier waits failed; the skipped wait is counted. */
+/* Returns whether the caller should wait this time. Otherwise the caller must skip this wait,
+ * because earlier waits failed; the function counts the skipped wait. */
 bool backoff_allows(struct backoff *backoff);
 void backoff_failed(struct backoff *backoff);
 void backoff_ease(struct backoff *backoff); /* Removes one failure from the count. */
@@ -57,8 +58,8 @@ struct ack_policy {
     bool cheap_frames; /* a frame costs so little that delaying an ACK for the peer's next request
                         * saves nothing */
     uint64_t until;    /* end of the current wait, ns; 0: no ACK is delayed */
-    unsigned turns;    /* number of batches of received requests whose ACKs are delayed now */
-    bool for_next;     /* true: the ACK waits for the peer's next request; false: for the program's
+    unsigned turns;    /* number of batches of received requests in the current wait */
+    bool for_next;     /* true: the wait is for the peer's next request; false: for the program's
                         * answer */
     struct backoff poller;
     struct backoff next;

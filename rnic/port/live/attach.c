@@ -95,8 +95,8 @@ static int open_pcap(struct rnic_live *live, struct error *why)
     return error ? error : rnic_port_pcap_open(&live->iface, live->attr.ring, &live->port, why);
 }
 
-/* Returns whether frames need an ICRC although they do not leave the machine's memory: another
- * program may see them, or impairments change them. */
+/* Returns whether sent frames need an ICRC. On shared memory they need one only if another program
+ * may see them, or if impairments change them. */
 static bool needs_icrc(const struct rnic_live_attr *attr)
 {
     return attr->wire != RNIC_WIRE_SHM || attr->record || attr->tap ||
@@ -170,8 +170,8 @@ static void after_fork_parent(void)
 }
 
 /* Closes the child's copies of the parent's sockets. Some of these sockets claim names in the
- * registry (registry.h), which become free when the parent ends only if the child has no copies.
- * The memory of libpcap and of the recording is not freed. */
+ * registry (registry.h). When the parent ends, such a name becomes free only if the child has
+ * closed its copy. The memory of libpcap and of the recording is not freed. */
 static void after_fork_child(void)
 {
     for (struct rnic_live *live = all; live; live = live->next) {

@@ -46,9 +46,9 @@ static bool send_batch(struct rnic_live *live, uint64_t now)
 }
 
 /* Passes the frames in live->tx to the port. After the port has accepted them, starts the ACK
- * timers of the requests among them. While the program polls, live_receive() starts the timers at
- * the next poll: reading the clock costs as much as building a frame. Returns false if the port is
- * full. */
+ * timers of the requests among them. While the program polls, it leaves the timers to
+ * live_receive(), which starts them at the next poll. Reading the clock here would cost as much as
+ * building a frame. Returns false if the port is full. */
 static bool send_all(struct rnic_live *live, uint64_t now)
 {
     if (!send_batch(live, now))
@@ -143,7 +143,7 @@ bool live_transmit(struct rnic_live *live, bool holds, uint64_t now)
     return moved;
 }
 
-/* Some ACKs may not have been sent by live_transmit(). Delays them as long as the ACK policy
+/* Called if live_transmit() has not sent all ACKs. Delays these ACKs as long as the ACK policy
  * allows, or sends them. */
 static bool apply_ack_policy(struct rnic_live *live, uint64_t now)
 {

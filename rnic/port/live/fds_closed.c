@@ -9,7 +9,7 @@
 #include "port/sys/event_fd.h"
 
 /* Time between two checks of the descriptors, ns. A program that has closed the device's
- * descriptors rarely opens sockets within this time. */
+ * descriptors rarely opens other files under their numbers within this time. */
 #define LOOK_NS 1000000u
 
 static void lose(struct rnic_live *live)

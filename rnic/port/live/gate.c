@@ -20,16 +20,16 @@
 #include "port/live/live_impl.h"
 #include "port/sys/event_fd.h"
 
-/* a poll of the program that is not older than this counts as recent, ns */
+/* If the last poll of the program is at most this old (ns), the program polled lately. */
 #define POLLED_LATELY_NS 200000u
-/* longest time between two polls of a program that polls continuously, ns */
+/* If the last poll of the program is at most this old (ns), the program polls continuously. */
 #define POLLS_NOW_NS 100000u
 #define POLLS_MAX    4u /* number of polls that shut the gate */
-/* Number of successive polls without work after which the polling program receives the frames
- * itself, if it has requested a completion event before. */
+/* If the program has requested a completion event before: number of successive polls without work
+ * that shut the gate. */
 #define VAIN_POLLS_ARMED 64u
-/* VAIN_POLLS_ARMED for shared memory. The number is higher, because a poll of shared memory makes
- * no system call and takes a tenth of the time. */
+/* Value of VAIN_POLLS_ARMED for shared memory. The number is higher, because a poll of shared
+ * memory makes no system call and takes a tenth of the time. */
 #define VAIN_POLLS_ARMED_SHM 1024u
 #define UNPOLLED_MAX         8u
 
@@ -121,8 +121,7 @@ void live_gate_open(struct rnic_live *live)
                              * the thread sleeps */
 }
 
-/* Returns the number of polls after which the gate shuts, that is, the program receives the frames
- * itself. */
+/* Returns the number of polls that shut the gate. The program then receives the frames itself. */
 static unsigned polls_max(const struct rnic_live *live)
 {
     const struct poll_gate *gate = &live->gate;
@@ -153,9 +152,9 @@ void live_polled(struct rnic_live *live, bool moved, uint64_t now)
 }
 
 /* Moves the poll thread away from the CPU of a program that reads its memory in a loop and so keeps
- * that CPU busy. On another CPU, the poll thread preempts at most a peer process that waits for an
- * answer. A sender that runs on this other CPU wakes the poll thread without an interrupt between
- * CPUs. */
+ * that CPU busy. On any other CPU, the poll thread preempts at most a peer process that waits for
+ * an answer. If the sender runs on the same CPU as the poll thread, it wakes the thread without an
+ * interrupt between CPUs. */
 void live_keep_away(struct rnic_live *live, int cpu)
 {
     cpu_set_t set = live->thread.cpus;
@@ -194,9 +193,9 @@ void rnic_live_leave_poll(struct rnic_live *live, bool waits)
 
 void live_gate_missed(struct rnic_live *live, uint64_t now)
 {
-    /* Detects that frames stayed unread although the program polled lately. Either the program
-     * should have received them itself (the gate is shut), or it has not polled since the gate was
-     * opened. */
+    /* The poll thread has just received frames. In two cases, the program reads its memory without
+     * polling: the gate is shut, so the program should have received the frames; or the program
+     * polled lately, but not since the gate was opened. */
     if (!live->gate.open || (live_polled_lately(live, now) && live->gate.polls == 0))
         live->gate.unpolled = UNPOLLED_MAX;
 }

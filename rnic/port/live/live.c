@@ -6,8 +6,8 @@
 #include <string.h>
 #include "port/live/live_impl.h"
 
-/* time after which a polling thread waits for the lock, if no thread has tried to receive
- * frames, ns */
+/* If no thread has tried to receive frames for this time (ns), a polling program waits for the
+ * lock. Otherwise its poll returns at once if another thread has the lock. */
 #define STUCK_NS 2000000u
 /* Longest wait for the lock, ns. A thread that has the lock was observed to wait this long for a
  * CPU. */

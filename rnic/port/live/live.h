@@ -66,9 +66,10 @@ struct rnic_live_attr {
                          * NULL */
     const char *impair_tally; /* file that counts the frames that `impair` drops (port/sys/tally.h),
                                * or NULL */
-    uint64_t seed;      /* Seed of the impairments and of the device. A seed makes both repeatable;
-                         * 0: they use the system's random source. The number of the first QPN block
-                         * is mixed in, so processes with one seed differ. */
+    /* Seed of the impairments and of the device. A seed makes both repeatable. 0: they use the
+     * system's random source. The number of the first QPN block is mixed in, so two processes with
+     * the same seed differ. */
+    uint64_t seed;
     const char *record; /* folder for pcapng files of all frames sent and received, or NULL; each
                          * process writes its own file (port/frameio/record.h) */
     bool record_shared; /* `record` is the folder of all local processes: only the sender records a
@@ -155,10 +156,10 @@ void rnic_live_stats(struct rnic_live *live, struct rnic_port_stats *out);
 /* ---- names shared with other processes ------------------------------------------------------- */
 
 /*
- * Allocates an unpredictable, unused QPN for rnic_qp_init.qpn from this process's part of the
- * QPN space. Returns 0 if none is left. Frames reach a process only for such QPNs, for QP 1, and
- * for multicast groups it joined. Claims another block of the space when one is used up. Needs the
- * lock.
+ * Allocates an unpredictable, unused QPN for rnic_qp_init.qpn from this process's part of the QPN
+ * space. Returns 0 if none is left. Frames reach a process only for such QPNs, for QP 1, and for
+ * multicast groups it joined. Claims another block of the space when at most a quarter of the QPNs
+ * of each claimed block is available. Needs the lock.
  *
  * QPNs that the device chooses itself are in the first block, and this function can return one that
  * is already in use. A caller that uses both kinds of QPNs tries another QPN after RNIC_ERR_EXISTS.

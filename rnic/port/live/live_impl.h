@@ -104,21 +104,22 @@ struct rt_watchdog {
 /* Reception of frames for raw packet QPs. */
 struct live_raw {
     pthread_mutex_t lock; /* protects all members; locked before rnic_live.lock */
-    unsigned users;       /* number of starts; the thread exists while it is not 0 */
+    unsigned users;       /* number of rnic_live_raw_start() calls that rnic_live_raw_stop() has
+                           * not ended; the thread exists while the number is not 0 */
     pthread_t thread;
     int fd[2];   /* packet sockets: on the interface and on the loopback; -1: none */
     int wake_fd; /* event fd that ends the thread */
     atomic_uint_fast64_t dropped; /* frames that the kernel dropped */
 };
 
-#define LIVE_NAMES 8u /* number of remembered names */
+#define LIVE_NAMES 8u /* number of names in rnic_live.believed */
 
-/* A name in the registry that a process had claimed when rnic_live_claimed() last looked, and whose
- * owner can receive packets. Until this answer expires, the function does not check the owner
- * again. */
+/* A name in the registry. rnic_live_claimed() has found that a process claimed the name and that
+ * the user of this process can receive packets. Until `until`, rnic_live_claimed() does not check
+ * the user again. */
 struct live_name {
     char name[64];
-    uint64_t until; /* time when the answer expires, ns */
+    uint64_t until; /* time until which the result of the check is valid, ns */
 };
 
 struct rnic_live {
@@ -221,9 +222,8 @@ void live_gate_open(struct rnic_live *live); /* Opens the gate; called by the po
 void live_wake(struct rnic_live *live);      /* Wakes the poll thread. */
 void live_polled(struct rnic_live *live, bool moved, uint64_t now); /* Updates the gate after a poll
                                                                      * of the program. */
-void live_gate_missed(struct rnic_live *live, uint64_t now);        /* Records that the poll thread
-                                                                     * received frames for which the
-                                                                     * program should have polled. */
+void live_gate_missed(struct rnic_live *live,
+                      uint64_t now); /* Called when the poll thread has received frames. */
 bool live_polled_lately(const struct rnic_live *live, uint64_t now);
 bool live_polls_now(const struct rnic_live *live, uint64_t now);
 void live_keep_away(struct rnic_live *live,
@@ -261,7 +261,8 @@ int live_thread_start(struct rnic_live *live);
 
 /* Functions of raw_socket.c. */
 void live_raw_init(struct rnic_live *live);
-void live_raw_forked(struct rnic_live *live); /* Closes the copies in a child of fork(). */
+void live_raw_forked(struct rnic_live *live); /* In a child of fork(): closes its copies of the
+                                               * parent's sockets. */
 
 /* Functions of rt_watchdog.c. */
 bool live_rt_permitted(void);

@@ -2,9 +2,10 @@
 /*
  * Paths: finds the MAC address of a destination. An address of this machine needs no request.
  * Otherwise the kernel's route yields the next hop. The hop's MAC address is in the kernel's
- * neighbour table, or the port requests it on the link. The device can have an address that the
- * kernel does not have. The kernel has no routes for such a source address, so all its destinations
- * count as on the link.
+ * neighbour table, or the port requests it on the link.
+ *
+ * The device can have an address that the kernel does not have. For such a source address the
+ * kernel has no routes, so every destination counts as a neighbour on the link.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -107,8 +108,8 @@ static bool local_mac(const uint8_t gid[16], uint8_t mac[6])
     return found;
 }
 
-/* Copy of those members of the device that the requests to the kernel need, because these requests
- * are made without the lock. */
+/* Copies of those members of the device that requests to the kernel need. The requests are made
+ * without the lock, so they cannot read the device itself. */
 struct question {
     struct rnic_iface iface;
     bool kernel_src; /* the kernel has the source address, or no source was chosen */

@@ -5,8 +5,8 @@
 
 #define LOCK_SPIN_NS 10000u /* longest spin before the thread sleeps, ns */
 
-/* Locks the device, spinning first. A thread has the lock for a few microseconds, usually to send,
- * which is shorter than a sleep. */
+/* Locks the device, spinning first: a thread usually has the lock for a few microseconds, in which
+ * time no thread could fall asleep and wake again. */
 void live_take_lock(struct rnic_live *live)
 {
     uint64_t until;

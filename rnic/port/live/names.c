@@ -5,7 +5,8 @@
 #include "port/live/live_impl.h"
 #include "port/shared/registry.h"
 
-/* time for which rnic_live_claimed() does not check again which user has claimed a name, ns */
+/* After rnic_live_claimed() has returned RNIC_NAME_CLAIMED, it does not check the user of the name
+ * again for this time, ns. */
 #define BELIEF_NS UINT64_C(1000000000)
 
 int rnic_live_claim(struct rnic_live *live, const char *name)

@@ -6,13 +6,13 @@
  *    or another thread wakes it. Then it drives the device.
  * 2. While the gate is shut, the poll thread naps. After each nap it checks whether the program
  *    still polls. If not, it drives the device and opens the gate.
- * 3. It delays the ACKs of received frames if the program sent something lately from another CPU:
- *    such a program may answer within microseconds. ACK and answer then reach the peer together,
- *    while the peer polls for the ACK.
+ * 3. If the program sent something lately from another CPU, it may answer a request within
+ *    microseconds. So the poll thread delays the ACKs of received frames. ACK and answer then reach
+ *    the peer together, while the peer polls for the ACK.
  * 4. On a machine with enough CPUs, the poll thread may spin before it sleeps. If frames arrived
  *    soon after it had fallen asleep, it spins longer the next times. Otherwise it spins less, and
- *    finally sleeps at once. It spins without the lock. If another thread ran on its CPU
- *    meanwhile, it does not spin for a period that doubles each time.
+ *    finally sleeps at once. It spins without the lock. If another thread ran on the CPU during
+ *    a spin, the poll thread does not spin for a period that doubles each time.
  *
  * A program that reads its memory in a loop keeps a CPU busy. The scheduler lets a running thread
  * continue for milliseconds (EEVDF, Linux 6.6) unless the waking thread requested a shorter slice
@@ -31,11 +31,12 @@
 #include "port/sys/event_fd.h"
 #include "port/sys/wait_limit.h"
 
-#define SPIN_MAX_NS   50000u /* longest spin before a sleep, ns */
-#define LINGER_NS     20000u /* time awake after the last frame, ns */
-#define LINGER_PAUSES 8u     /* number of pause instructions between two checks of the ring */
-#define SPIN_MIN_NS   2000u  /* shortest spin before a sleep, ns */
-/* minimum number of CPUs for spinning: two for each of two processes that communicate */
+#define SPIN_MAX_NS 50000u /* longest spin before a sleep, ns */
+/* on shared memory: time for which the thread stays awake after the last frame, ns */
+#define LINGER_NS     20000u
+#define LINGER_PAUSES 8u    /* number of pause instructions between two checks for frames */
+#define SPIN_MIN_NS   2000u /* shortest spin before a sleep, ns */
+/* minimum number of CPUs for spinning: two CPUs for each of two processes that communicate */
 #define SPIN_CPUS 4u
 #define YIELD_NS  20000u
 /* A spin reads the clock repeatedly. A gap longer than this (ns) means that another thread ran on
@@ -45,8 +46,8 @@
 #define NO_SPIN_MAX_NS 1000000000u /* longest period without spinning, ns */
 /* shortest slice that the scheduler grants, ns: sched_setattr(2) */
 #define SLICE_NS 100000u
-/* Maximum duration of the first sleep after a frame, ns. A new timer that expires after this sleep
- * need not wake the thread. */
+/* Maximum duration of a sleep that begins less than DOZE_NS after a frame, ns. A timer that the
+ * program starts meanwhile and that expires after the sleep need not wake the thread. */
 #define DOZE_NS 20000000u
 
 /* ---- settings of the scheduler --------------------------------------------------------------- */
@@ -205,13 +206,14 @@ static bool sleep_locked(struct rnic_live *live, uint64_t now)
 enum turn {
     TURN_IDLE,
     TURN_MOVED,
-    /* the program has sent its answer, and the delayed ACK with it; the function returns without
-     * the lock */
+    /* The program has sent its answer, and the delayed ACK with it. take_turn() returns without the
+     * lock. */
     TURN_ANSWERED,
 };
 
-/* Called after the poll thread drove the device and handled frames. Reads the clock again, because
- * driving may have taken long: counted from `now`, the thread would go back to sleep too early. */
+/* Called after the poll thread drove the device and handled frames or timers. Reads the clock
+ * again, because driving may have taken long. If the time of the sleep were counted from `now`, the
+ * thread would sleep again too early. */
 static void note_moved(struct rnic_live *live, uint64_t now)
 {
     live->thread.moved_at = rnic_live_now();
@@ -222,8 +224,8 @@ static void note_moved(struct rnic_live *live, uint64_t now)
         live->thread.nap = LIVE_NAP_NS;
 }
 
-/* Returns whether the program may send its answer while this thread waits. It may if it recently
- * sent a request from another CPU. */
+/* Returns whether the program may send its answer while this thread waits. This is possible if the
+ * program recently sent a request from another CPU. */
 static bool program_may_answer(const struct rnic_live *live, uint64_t now)
 {
     return now - live->sent_at <= ACK_SENDER_NS && live->sent_cpu != sched_getcpu();

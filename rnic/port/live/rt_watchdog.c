@@ -11,8 +11,8 @@
  * 2. After a frame it waits WATCHDOG_NS more for the other threads. If none of them drove the
  *    device, the watchdog drives it once. So it uses a small part of one CPU at most, and none
  *    without frames.
- * 3. While the watchdog waits for the lock, the thread that has the lock inherits its priority
- *    (PTHREAD_PRIO_INHERIT): often that is the thread that got no CPU.
+ * 3. The thread that has the lock may be the one that gets no CPU. While the watchdog waits for the
+ *    lock, this thread inherits the priority of the watchdog (PTHREAD_PRIO_INHERIT).
  *
  * Where real-time priority is not permitted (CAP_SYS_NICE or RLIMIT_RTPRIO) there is no watchdog,
  * and the lock is an ordinary one.
@@ -25,8 +25,8 @@
 #include "port/sys/event_fd.h"
 #include "port/sys/wait_limit.h"
 
-/* Time that other threads have to drive the device. Their naps are shorter (poll_thread.c). The
- * shortest timeout that programs use in practice is longer: 67 ms, code 14. */
+/* Time that other threads have to drive the device. The longest nap of the poll thread is shorter.
+ * The shortest ACK timeout that programs use in practice is longer: 67 ms, code 14. */
 #define WATCHDOG_NS 10000000u
 #define WATCHDOG_MS 10
 #define LOOK_MS     (int)(RNIC_LOOK_NS / 1000000)

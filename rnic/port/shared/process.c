@@ -24,8 +24,9 @@
 #define PATIENCE_MS 2000
 #define ASKED_MAX   128u
 
-/* A message of one byte and one descriptor. CMSG_SPACE rounds up, so two descriptors fit. The
- * struct contains pointers to itself and must not be copied. */
+/* A message of one byte and one descriptor. CMSG_SPACE rounds the size of the buffer up, so a
+ * received message can have two descriptors. The struct contains pointers to itself and must not be
+ * copied. */
 struct parcel {
     char byte;
     struct iovec iov;
@@ -140,7 +141,7 @@ static char *read_text(int file)
 }
 
 /* Returns the text of the first received descriptor and closes all received descriptors. A message
- * can contain two descriptors, because its buffer is that large. */
+ * can have two descriptors, because CMSG_SPACE rounds the size of its buffer up. */
 static char *text_of(const struct cmsghdr *head)
 {
     size_t cnt = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);

@@ -108,8 +108,8 @@ static void bit_flip(uint64_t *bits, uint32_t at)
     bits[at / 64] ^= UINT64_C(1) << (at % 64);
 }
 
-/* Makes the QPN available again that was freed first among the QPNs not yet reusable
- * (RNIC_QPNS_REST). */
+/* Makes one resting QPN of the block (RNIC_QPNS_REST) available again: the QPN that was freed
+ * first. */
 static void end_rest(struct rnic_block *block)
 {
     uint32_t at = block->rest[block->rest_first];
@@ -122,7 +122,7 @@ static void end_rest(struct rnic_block *block)
 }
 
 /* Returns a block that has a QPN to allocate, or NULL if there is none. If all QPNs are in use or
- * were freed too recently (RNIC_QPNS_REST), makes the one that was freed first available. */
+ * resting (RNIC_QPNS_REST), makes a resting QPN available. */
 static struct rnic_block *last_resort(struct rnic_qpn_alloc *qpns)
 {
     for (unsigned i = 0; i < qpns->block_cnt; i++)

@@ -29,13 +29,13 @@ struct rnic_block_name {
 struct rnic_block {
     uint32_t number;
     int fd;
-    uint32_t free; /* number of QPNs that can be allocated: neither in use nor freed too recently
+    uint32_t free; /* number of QPNs that can be allocated: neither in use nor resting
                     * (RNIC_QPNS_REST) */
-    uint64_t used[RNIC_BLOCK_QPNS / 64]; /* bit map of the QPNs that are in use or were freed too
-                                          * recently (RNIC_QPNS_REST) */
+    uint64_t used[RNIC_BLOCK_QPNS / 64]; /* bit map of the QPNs that are in use or resting
+                                          * (RNIC_QPNS_REST) */
     uint64_t resting[RNIC_BLOCK_QPNS / 64];
-    uint16_t rest[RNIC_QPNS_REST]; /* ring buffer of QPNs freed too recently to be allocated again;
-                                    * the oldest is at rest_first */
+    uint16_t rest[RNIC_QPNS_REST]; /* ring buffer of the resting QPNs (RNIC_QPNS_REST); the QPN
+                                    * that was freed first is at rest_first */
     unsigned rest_first, rest_cnt;
 };
 

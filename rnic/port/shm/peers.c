@@ -11,8 +11,8 @@
 
 #define PEERS_MAX  4096u /* maximum number of rings in each direction: one per QPN block */
 #define EVENTS_MAX 64
-/* Number of rings in each direction whose pages are mapped at once. The pages of further rings are
- * mapped when frames use them: of many peers, a process communicates with few. */
+/* Number of rings in each direction whose pages are mapped when the ring is created. The pages of
+ * further rings are mapped when frames use them: of many peers, a process communicates with few. */
 #define PREFAULT_RINGS 4u
 #define ACCEPT_MAX     64u /* maximum number of connections accepted by one accept_peers() */
 

@@ -55,7 +55,8 @@ struct shm_out {
     bool stuck;          /* the ring was full for so long that frames are dropped */
     uint64_t cast; /* serial number (shm_port.cast) of the last multicast or QP 1 frame that was
                     * written to the ring */
-    bool touched;  /* frames were written since the reader was last woken */
+    bool touched;  /* frames were written to the ring, and the port has not checked since whether
+                    * the reader sleeps */
     struct shm_segment segment;
     struct shm_writer writer;
 };
@@ -104,7 +105,8 @@ void shm_peers_check(struct shm_peers *peers);
  * Connects if needed. Returns NULL if no process has the block. */
 struct shm_out *shm_peers_find(struct shm_peers *peers, const uint8_t mac[6], uint32_t block);
 
-/* Marks a ring as unusable, because the peer has broken or closed it. */
+/* Mark a ring as unusable, because the process at its other end has ended or has written impossible
+ * values to it. */
 void shm_out_end(struct shm_peers *peers, struct shm_out *out);
 void shm_in_end(struct shm_peers *peers, struct shm_in *in);
 

@@ -27,9 +27,9 @@ struct shm_port {
     struct shm_segment own; /* ring for frames of this process to itself */
     struct shm_writer own_writer;
     struct shm_reader own_reader;
-    struct shm_out *blocked; /* ring that is full; NULL: none */
+    struct shm_out *blocked; /* full ring for whose reader the port waits; NULL: none */
     uint64_t cast;           /* serial number of the next multicast or QP 1 frame, from 1 */
-    unsigned next_in;        /* index of the ring to read first */
+    unsigned next_in;        /* index of the ring that recv() reads first */
     bool check_next;         /* true: the next recv() must check the sockets for new and ended
                               * peers, because the thread may have slept */
     uint64_t checked_at;     /* time of the last shm_peers_check(), ns */

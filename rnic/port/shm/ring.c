@@ -154,8 +154,8 @@ int shm_read(struct shm_reader *reader, uint8_t *buf, unsigned *flags)
     __builtin_prefetch(word_at(memory, reader->head + SHM_LINE));
     __builtin_prefetch(word_at(memory, reader->head + record_len(len)));
     __builtin_prefetch(word_at(memory, reader->head + record_len(len) + SHM_LINE));
-    /* Hides the maximum length from gcc. For so few bytes, gcc would replace memcpy() by a string
-     * instruction, which takes 200 cycles longer. */
+    /* Hides the maximum of `len` from gcc. For a copy with such a small maximum, gcc would replace
+     * memcpy() by a string instruction, which takes 200 cycles longer. */
     __asm__("" : "+r"(len));
     memcpy(buf, memory->data + (reader->head & (memory->size - 1)) + WORD, len);
     *flags = word >> FLAGS_AT & FLAGS_MASK;

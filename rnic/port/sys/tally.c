@@ -34,8 +34,7 @@ int tally_create(struct tally_file *file, const char *path)
     *file = (struct tally_file){.fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600)};
     if (file->fd < 0)
         return -errno;
-    /* The counters are written instead of extending the file with ftruncate(), which would not
-     * reserve space in the file system. */
+    /* Writing the counters reserves space in the file system; ftruncate() would not. */
     done = write(file->fd, &first, sizeof(first));
     if (done == (ssize_t)sizeof(first) && flock(file->fd, LOCK_EX | LOCK_NB) == 0)
         return map_tally(file);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Tally: counters of a recording that rnic-run shares with the programs that it runs: how much they
- * recorded, how much they could not record, and how much rnic-run has read. The tally is a file of
- * one page, mapped by all of them. rnic-run allocates the space of the file first, so a full disk
- * cannot prevent a program from counting what it could not record.
+ * Tally: a file with the counters of a recording of frames or of a timeline. rnic-run shares it
+ * with the programs that it runs: all of them map the file. The counters show how much the programs
+ * recorded, how much they could not record, and how much rnic-run has processed. rnic-run reserves
+ * the space of the file first, so a full disk cannot prevent a program from counting what it could
+ * not record.
  *
  * rnic-run holds a lock on the file. The kernel releases the lock when rnic-run ends in any way.
  * The programs then stop recording, and the next rnic-run deletes the folder of the ended one.
@@ -15,14 +16,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Members are atomic, because several processes change them at the same time. */
+/* Counters. Several processes change them at the same time, so they are atomic. */
 struct tally {
-    _Atomic uint64_t recorded; /* number of frames or rows that the programs recorded */
+    _Atomic uint64_t recorded; /* number of frames, or of rows of the timeline, that the programs
+                                * recorded */
     _Atomic uint64_t lost;     /* number of frames or rows that the programs could not record */
     _Atomic uint64_t written;  /* number of bytes that the programs wrote */
     _Atomic uint64_t consumed; /* number of bytes that rnic-run has processed */
-    _Atomic uint64_t limit;    /* maximum number of recorded bytes that rnic-run has not read yet;
-                                * 0: no maximum */
+    _Atomic uint64_t limit;    /* maximum number of written bytes that rnic-run has not processed
+                                * yet; 0: no maximum */
     uint64_t utc_offset;  /* UTC minus CLOCK_MONOTONIC when rnic-run started, ns: the recordings
                            * of all programs use it, so that setting the time of day does not
                            * change the order of their frames */

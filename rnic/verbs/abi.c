@@ -44,15 +44,16 @@ SYMVER(rnic_private_ignore, ibv_register_driver, "@", "IBVERBS_1.1");
 RNIC_EXPORT int rnic_private_none(void);
 RNIC_EXPORT void rnic_private_ignore(void);
 
-/* Replaces functions that need a device of the provider. Always fails with EOPNOTSUPP. */
+/* Replaces private functions that need a device of a provider library. Always fails with
+ * EOPNOTSUPP. */
 int rnic_private_none(void)
 {
     errno = EOPNOTSUPP;
     return EOPNOTSUPP;
 }
 
-/* Replaces registration functions that constructors of providers call; no provider gets a device.
- */
+/* Replaces registration functions that constructors of provider libraries call. Provider libraries
+ * do not get a device. */
 void rnic_private_ignore(void)
 {
 }
@@ -67,6 +68,6 @@ SYMVER(rnic_private_ignore, verbs_register_driver_59, "@@", "IBVERBS_PRIVATE_59"
 SYMVER(rnic_private_ignore, verbs_register_driver_64, "@@", "IBVERBS_PRIVATE_64");
 SYMVER(rnic_private_ignore, verbs_register_driver_65, "@@", "IBVERBS_PRIVATE_65");
 
-/* Exported variable: a provider sets it if its device can be removed at run time. */
+/* Exported variable: a provider library sets it if its device can be removed at run time. */
 bool rnic_allow_disassociate_destroy;
 SYMVER_PRIVATE(rnic_allow_disassociate_destroy, verbs_allow_disassociate_destroy);

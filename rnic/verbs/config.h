@@ -5,8 +5,8 @@
  *   RNIC_IFACES     interfaces that get a device, separated by commas or blanks, with * and ? as in
  *                   file names; "!" before a pattern excludes. Default: every suitable interface.
  *                   An interface named without * or ? gets a device even if it is down.
- *   RNIC_IMPAIR     impairments of sent packets, such as "loss=3%,delay=10us..50us"
- *                   (impair/impair_rule.h)
+ *   RNIC_IMPAIR     impairments of sent packets, and with dir=in or dir=both of received ones, for
+ *                   example "loss=3%,delay=10us..50us" (impair/impair_rule.h)
  *   RNIC_IMPAIR_TALLY   file in which rnic-run counts the frames that RNIC_IMPAIR drops
  *                   (port/sys/tally.h); only in the environment
  *   RNIC_SEED       a number: keys, QPNs and impairments are repeatable; not set or 0: random
@@ -62,7 +62,7 @@ bool config_load(struct verbs_config *config, char *error);
 /* Parses the text of a configuration file called `name`. */
 bool config_parse(struct verbs_config *config, const char *name, const char *text, char *error);
 
-/* Returns whether the configuration selects `iface`; *named is set if a pattern without * or ?
+/* Returns whether the configuration selects `iface`. Sets *named if a pattern without * or ?
  * selected it. */
 bool config_wants(const struct verbs_config *config, const char *iface, bool *named);
 

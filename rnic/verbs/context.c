@@ -142,8 +142,8 @@ static void close_hca(struct vdevice *device, struct vhca *hca)
     free(hca);
 }
 
-/* Locks all mutexes of this layer, so that they are in a known state in the child. port/live has
- * separate handlers. */
+/* Locks all mutexes of rnic/verbs, so that their state in a child of fork() is known. port/live has
+ * separate fork handlers. */
 static void before_fork(void)
 {
     pthread_mutex_lock(&vdevice_lock);

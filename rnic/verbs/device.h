@@ -19,7 +19,7 @@ static inline struct vdevice *vdevice_of(struct ibv_device *device)
     return (struct vdevice *)(void *)device;
 }
 
-/* Returns the configuration, or NULL if it is invalid; an invalid one is reported once. Called with
+/* Returns the configuration. If it is invalid, reports this once and returns NULL. Called with
  * vdevice_lock held. */
 const struct verbs_config *vdevice_config(void);
 

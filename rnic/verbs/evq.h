@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Event queue: events behind one descriptor, which a program may poll, epoll and set O_NONBLOCK.
- * Completion channels and the asynchronous events of a context are such queues. The descriptor is
- * an eventfd (port/sys/event_fd.h), readable exactly while the queue contains an event.
+ * Event queue: events that a program reads from one descriptor. The program may poll and epoll the
+ * descriptor, and set O_NONBLOCK. Completion channels and the asynchronous events of a context are
+ * such queues. The descriptor is an eventfd (port/sys/event_fd.h), readable exactly while the queue
+ * contains an event.
  *
  * Any thread may call any function, except evq_init() and evq_free(). A thread that has the lock of
  * a queue takes no other lock than that of the waiters (waiters.h).
@@ -18,8 +19,8 @@
 struct evq_entry {
     void *object;       /* object that the event belongs to; evq_purge() removes its events */
     int type;           /* enum ibv_event_type; 0 for a completion event */
-    unsigned *reported; /* number of the object's events that the program has received, protected by
-                         * the lock of the queue; or NULL */
+    unsigned *reported; /* counter of the object's events that the program has received,
+                         * protected by the lock of the queue; or NULL */
 };
 
 struct evq {
@@ -43,7 +44,8 @@ int evq_push(struct evq *evq, const struct evq_entry *entry);
  * there is none, or EINTR after a signal whose handler has no SA_RESTART. A cancellation point. */
 int evq_get(struct evq *evq, struct evq_entry *out);
 
-/* Removes the events of an object. Returns how many of its events the program already received. */
+/* Removes the events of `object`. Returns *reported, the number of its events that the program has
+ * already received. */
 unsigned evq_purge(struct evq *evq, const void *object, const unsigned *reported);
 
 /* Handlers for pthread_atfork(). In the child each queue is empty, because earlier events belong to

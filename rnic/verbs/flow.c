@@ -116,8 +116,9 @@ static int add_spec(struct rnic_steer_attr *attr, const void *bytes, unsigned si
     }
 }
 
-/* Converts the attributes, whose specs follow them in memory. As rdma-core does, trusts the number
- * of specs: programs set `size` without the specs. Returns 0 or an errno. */
+/* Converts flow attributes. The specs follow the attributes in memory. As in rdma-core,
+ * num_of_specs determines their number: some programs set `size` to the size of the attributes
+ * alone. Returns 0 or an errno. */
 static int convert(const struct ibv_flow_attr *from, struct rnic_steer_attr *to)
 {
     const char *at = (const char *)(from + 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Protection domains and memory regions. ibv_import_pd() and ibv_import_mr() create a second
- * structure for an existing object, for a context of ibv_import_device(). Thread domains and parent
- * domains have no effect, because the device has one lock. */
+ * structure that refers to an existing object and belongs to a context of ibv_import_device().
+ * Thread domains and parent domains have no effect, because the device has one lock. */
 #include "verbs/objects.h"
 
 #include <errno.h>
@@ -310,7 +310,8 @@ void ibv_unimport_mr(struct ibv_mr *ibv)
     struct vmr *mr = vmr_of(ibv);
     vhca_lock(mr->hca);
     bool original = rnic_map_get(&mr->hca->mrs, ibv->lkey) == mr;
-    /* The region still uses this structure, so it is freed together with the region. */
+    /* If the region was registered with this structure, the structure is freed together with the
+     * region. */
     mr->left = original;
     vhca_unlock(mr->hca);
     if (!original)

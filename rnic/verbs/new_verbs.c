@@ -49,7 +49,7 @@ static void *refuse_object(void)
     return NULL;
 }
 
-/* ---- buffers that a device chooses: any memory is suitable ----------------------------------- */
+/* ---- buffers of ibv_alloc_buf(): the device can use any memory ------------------------------- */
 
 struct ibv_buf {
     struct ibv_pd *pd;

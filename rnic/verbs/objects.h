@@ -186,8 +186,8 @@ bool vctx_add_handle(struct ibv_context *context, struct rnic_map *map, void *ob
  * cmd_fd then remains the caller's. */
 struct ibv_context *vctx_open(struct ibv_device *device, int cmd_fd, uint32_t file);
 
-/* Returns 0. If `hca` was opened by the parent of this process before fork(), returns ENODEV, with
- * one warning. `hca` is the software RNIC to which an object belongs. */
+/* Returns 0, or ENODEV if the parent of this process opened `hca` before fork(); then also prints a
+ * warning, once. `hca` is the software RNIC to which an object belongs. */
 static inline int vctx_check_owner(struct ibv_context *context, const struct vhca *hca)
 {
     return hca->inherited ? vctx_refuse_inherited(context) : 0;
@@ -408,8 +408,8 @@ static inline struct rnic_pd *vpd_rnic(struct ibv_pd *pd)
 
 /* If `pd` is a parent domain, increments its reference count and returns it; otherwise returns
  * NULL. Called with the device's lock. As with mlx5, QPs, SRQs and CQs use the parent domain, and
- * all other objects use its PD. The QP, SRQ or CQ stores the result, because its `pd` may be freed
- * before: pyverbs unimports a PD first. */
+ * all other objects use its PD. The QP, SRQ or CQ stores the result, because a program may free the
+ * `pd` of an object before the object: pyverbs unimports a PD first. */
 static inline struct vpd *vpd_hold(struct ibv_pd *pd)
 {
     struct vpd *domain = pd && vpd_of(pd)->parent ? vpd_of(pd) : NULL;

@@ -153,8 +153,8 @@ int page_probe_populate(const void *addr, size_t len, bool write)
     return result;
 }
 
-/* Returns whether the pages of [addr, addr + len), which is short and not empty, can be accessed.
- * This includes pages of a file that was truncated, except before Linux 5.14. */
+/* Returns whether the pages of [addr, addr + len) can be accessed; the range is short and not
+ * empty. Before Linux 5.14, pages beyond the end of a truncated file count as accessible. */
 static bool can_access_pages(const void *addr, size_t len, bool write)
 {
     int result = populate_pages((uintptr_t)addr, (uintptr_t)addr + len, write);

@@ -6,7 +6,8 @@
  * This device reads and writes through the program's mappings, and therefore checks them:
  *
  * 1. ibv_open_device() calls page_probe_open_proc() and page_probe_install() once.
- * 2. ibv_reg_mr() calls page_probe_region(): the whole region is mapped with the right access.
+ * 2. ibv_reg_mr() calls page_probe_region(), which checks that the whole region is mapped with the
+ *    right access.
  * 3. Before the device copies bytes of a packet, it calls page_probe_touch() for their pages. A
  *    missing page raises a signal. The handler of this file converts the signal into the result
  *    "false": the request fails, and the program continues. All other faults are passed to the
@@ -37,13 +38,13 @@ bool page_probe_install(void);
 
 /*
  * Returns whether each page of [addr, addr + len), which is short, may be read, or written if
- * `write`. It changes no bytes, even if other threads write them at the same time.
+ * `write`. The function changes no bytes, even if other threads write them at the same time.
  *
  * A program may install its own handlers later, and a thread may block the signals; the kernel
  * would then end the process. So each thread checks its handlers and blocked signals every few
- * milliseconds. Handlers of the program are replaced again, up to four times. Where that fails, and
- * in a thread that blocks a signal, the kernel is asked instead, which costs a system call. A
- * change within the last few milliseconds may be missed.
+ * milliseconds. The thread replaces handlers of the program again, up to four times. If it cannot
+ * replace a handler, or if it blocks a signal, it asks the kernel about the pages, which costs a
+ * system call. The thread may miss a change of the last few milliseconds.
  */
 bool page_probe_touch(const void *addr, size_t len, bool write);
 

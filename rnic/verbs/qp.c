@@ -26,7 +26,8 @@ static struct ibv_pd *qp_pd(const struct ibv_qp_init_attr_ex *attr)
     return attr->comp_mask & IBV_QP_INIT_ATTR_PD ? attr->pd : NULL;
 }
 
-/* Checks the attributes of creation by service. Returns 0 or an errno. */
+/* Checks that the program supplied the attributes that a QP of this type needs, and no unsupported
+ * ones. Returns 0 or an errno. */
 static int check_init(const struct ibv_qp_init_attr_ex *attr)
 {
     const uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |

@@ -17,8 +17,8 @@
 #include "verbs/timeline_record.h"
 
 #define BUFFERED 512u /* number of records written at a time */
-/* maximum number of requests of a QP whose times are recorded at a time. For a further request,
- * the record of the oldest one is written before it is complete */
+/* Maximum number of requests of a QP whose times are recorded at the same time. A further request
+ * replaces the oldest one, whose record is then written without its later steps. */
 #define LINES_MAX 65536u
 
 struct timeline_request {
@@ -255,8 +255,9 @@ void timeline_free(struct timeline *timeline)
     free(timeline);
 }
 
-/* Writes the records of a program that ends without closing its device. Waits for no lock: takes
- * the lock of the list only if it is free, so the last records may be incomplete. */
+/* Writes the buffered records of a program that ends without closing its device. If a thread has
+ * the lock of the list, writes nothing instead of waiting. Does not lock the device, so the last
+ * record may be incomplete. */
 __attribute__((destructor)) static void at_exit(void)
 {
     if (pthread_mutex_trylock(&all_lock) != 0)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Timeline: measures the time of each step of each send work request and writes it to a file
- * (timeline_record.h). Without a timeline a request costs one pointer check; with one about 30 ns a
- * step. If the process is killed, its unwritten records are lost, at most 512 requests.
+ * (timeline_record.h). Without a timeline, a request costs one pointer check. With a timeline, each
+ * step costs about 30 ns. If the process is killed, its unwritten records are lost, at most 512
+ * requests.
  *
  * All functions are called with the device locked (objects.h), except for timeline_new() and
  * timeline_free(). A NULL timeline records nothing.

@@ -15,8 +15,8 @@ enum timeline_at {
                       * wait for the lock */
     TIMELINE_FIRST,  /* the first packet of the request was built */
     TIMELINE_LAST,   /* the last packet of the request was built for the last time */
-    TIMELINE_ACKED,  /* the last acknowledgement or response of the request arrived; UC and UD: sent
-                      */
+    TIMELINE_ACKED,  /* the last acknowledgement or response of the request arrived; for UC and
+                      * UD: the last packet of the request was built */
     TIMELINE_CQE,    /* the completion of the request was written to the CQ */
     TIMELINE_POLLED, /* the program polled the completion */
     TIMELINE_CNT

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Waiters: threads that wait for an event, with the semantics of a read(2) from a device. A signal
- * handler ends the wait, unless it was installed with SA_RESTART, and so does pthread_cancel(). The
- * wait of poll(2) always ends after a handler, and the wait for a condition variable never does.
- * sem_wait(3) behaves like read(2) (signal(7)), so the waiters use semaphores.
+ * Waiters: threads that wait for an event, with the semantics of a read(2) from a device.
+ * pthread_cancel() ends the wait. A signal handler also ends the wait, unless it was installed with
+ * SA_RESTART. The wait of poll(2) always ends after a handler, and the wait for a condition
+ * variable never does. sem_wait(3) behaves like read(2) (signal(7)), so the waiters use semaphores.
  *
  * The owner of a list of waiters is an event queue (evq.h) or the rdma_cm device (ucma/file.c). A
  * thread that finds no event adds itself to the list under `lock`. It then waits without the lock

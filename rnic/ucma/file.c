@@ -14,7 +14,8 @@
 #include "verbs/device.h"
 #include "verbs/waiters.h"
 
-/* time for which a thread that learned of an event from poll(2) is expected to read it, ns */
+/* A thread that waits in poll(2) is expected to read an event at most this time (ns) after
+ * uc_post() has queued the event. */
 #define TOLD_NS UINT64_C(100000000)
 #define STEP_NS UINT64_C(1000000)
 
@@ -176,8 +177,8 @@ int uc_get_event(struct uc_file *file, struct rdma_ucm_event_resp *resp)
     return 0;
 }
 
-/* Returns the time until which another thread is expected to read an event of the id: it learned of
- * the event from poll(2), but has not read it yet. Returns 0 if the id has no unread events. */
+/* Returns the time until which another thread is expected to read the queued events of the id.
+ * Returns 0 if the id has no queued events. */
 static rnic_time events_fresh_until(const struct uc_file *file, uint32_t handle)
 {
     rnic_time until = 0;
@@ -188,14 +189,18 @@ static rnic_time events_fresh_until(const struct uc_file *file, uint32_t handle)
 }
 
 /*
- * Waits for a thread that learned of an event from poll(2) but has not read it yet, because the
- * current thread is about to delete the id of this event.
+ * Called when the current thread is about to delete an id. Another thread may have learned from
+ * poll(2) of an event of this id, but may not have read the event yet. Waits until that thread has
+ * read the event.
  *
- * Deleting the id would delete the event, and the reader would wait for another event, perhaps
- * forever. rping from rdma-core 59 on deletes such an id at its end, and hangs. On Linux rping may
- * hang, too (core/ucma.c, ucma_free_ctx), but there deleting an id takes longer. Here the two
- * threads also share the CPUs with the device. So the thread that read the previous event of the
- * channel gets some time to read this event: once, and only if it is not the current thread.
+ * Without this wait, deleting the id would delete the event, and the other thread would wait for
+ * another event, perhaps forever. rping from rdma-core 59 on deletes such an id at its end, and
+ * hangs. On Linux rping may hang, too (core/ucma.c, ucma_free_ctx), but there deleting an id takes
+ * longer. Here the two threads also share the CPUs with the device.
+ *
+ * The function waits only for the thread that read the previous event of the channel, unless it is
+ * the current thread, and at most TOLD_NS after the event was queued. If the thread does not read
+ * the event in this time, later calls do not wait until an event of the channel was read.
  */
 void uc_wait_for_reader(const struct uc_id *id)
 {

@@ -12,16 +12,17 @@
 #define EPHEMERAL_CNT   28232u
 #define CLAIM_TRIES     64 /* number of random ports that are tried */
 
-/* Maximum number of registry names of CM ports that the ids of this process claim. Each name needs
- * a descriptor, and descriptors are limited (getrlimit(2)). If the maximum is reached, an id gets a
- * random port without claiming its name. */
+/* Maximum number of names in the registry (port/shared/registry.h) with which the ids of this
+ * process claim CM ports. Each name needs a descriptor, and descriptors are limited (getrlimit(2)).
+ * At the maximum, an id that needs a random port and does not listen gets one without a claim. */
 #define CLAIMS_MOST 256u
 
 /* Handles have 16 bits, because librdmacm has a table of ids by handle (indexer.h). */
 #define HANDLES 0x10000u
 
 struct uc_id *uc_ids;
-static bool handle_taken[HANDLES]; /* whether an id or a multicast group has the handle */
+static bool handle_taken[HANDLES]; /* whether an id or a multicast group of this process has the
+                                    * handle */
 static unsigned claim_cnt;         /* number of claims of all ids */
 
 static struct uc_id *find_id(uint32_t handle)
@@ -160,7 +161,7 @@ static bool conflicts_here(const struct uc_id *id, uint16_t port)
     return conflicts;
 }
 
-/* Returns whether `id` is bound to all devices, or any process has claimed its port for all
+/* Returns whether `id` is bound to all devices, or any process has claimed the port of `id` for all
  * addresses (core/cma.c, cma_check_port). */
 static bool meets_wildcard(const struct uc_id *id)
 {
@@ -193,9 +194,10 @@ static bool claimed_elsewhere(struct uc_port *on, unsigned space, uint16_t port,
     return true;
 }
 
-/* Returns whether another process has claimed the port under another registry name, so that both
- * claims include one address. A claim at the address `gid` conflicts with a claim at all addresses.
- * A claim at all addresses (`gid` is NULL) conflicts with a claim at any address. */
+/* Returns whether another process has claimed the port for an address that a claim of this process
+ * would include. The names of the two claims in the registry differ: a claim at the address `gid`
+ * conflicts with a claim at all addresses. A claim at all addresses (`gid` is NULL) conflicts with
+ * a claim at any address. */
 static bool overlaps_elsewhere(struct uc_port *on, unsigned space, uint16_t port,
                                const uint8_t *gid)
 {
@@ -266,7 +268,7 @@ static int claim_port(struct uc_id *id, uint16_t port)
 }
 
 /* Claims the source port of the id. If the port is 0, first chooses a free one. If `always` is
- * true, claims the port even if CLAIMS_MOST is reached, because the id will listen on it. */
+ * true, the id will listen on the port: claims it even if CLAIMS_MOST is reached. */
 static int claim_src_port(struct uc_id *id, bool always)
 {
     uint16_t port = uc_addr_port(&id->src);

@@ -51,7 +51,8 @@ struct uc_port {
         rnic_time made;
     } ah[AHS];
     unsigned ah_next;
-    char reported[REPORTS][UC_SERVICE_NAME]; /* registry names about which the user was warned */
+    char reported[REPORTS][UC_SERVICE_NAME]; /* names in the registry (port/shared/registry.h)
+                                              * about which the user was warned */
     unsigned reported_cnt;
     uint8_t buf[RECVS][RECV_LEN];
 };
@@ -175,8 +176,8 @@ bool uc_port_service_held(const struct uc_port *port, const char *name)
     return rnic_registry_held(port->device->iface, name);
 }
 
-/* Stores that the user was warned about the registry name `name`. Returns false if the warning was
- * given before, or if too many names are stored. */
+/* Stores that the user was warned about `name`, a name in the registry (port/shared/registry.h).
+ * Returns false if the warning was given before, or if too many names are stored. */
 static bool is_new_report(struct uc_port *port, const char *name)
 {
     for (unsigned i = 0; i < port->reported_cnt; i++)
@@ -237,9 +238,9 @@ static bool is_served_elsewhere(void *user, uint64_t service_id, const uint8_t g
            is_service_held(user, service_id, gid);
 }
 
-/* Returns whether this process must answer for all processes: it has claimed the name "gsi". If the
- * process with that name cannot answer, all others answer. So a peer whose request is for no
- * process can get several equal replies. */
+/* Returns whether this process answers the MADs for which no process is responsible: it has claimed
+ * the name "gsi" in the registry. If the process that has claimed this name cannot answer, all
+ * others answer. The peer can then get several equal replies. */
 static bool is_gsi_owner(struct uc_port *port)
 {
     return rnic_live_gsi_owner(uc_port_live(port)) || !uc_port_is_claimed(port, "gsi");

@@ -212,10 +212,10 @@ int open64(const char *path, int flags, ...)
     return fd;
 }
 
-/* Called after a failed write(), by which librdmacm asks for an event. If another thread has just
- * destroyed the channel, librdmacm used a descriptor from freed memory. With a kernel CM, such a
- * thread usually blocks until the process ends (seen with rping). So the thread waits here
- * before it gets EBADF, for longer than the process needs to end (worker.c, LINGER_NS). */
+/* Called after a failed write(). If librdmacm requested an event and another thread has just
+ * destroyed the channel, librdmacm used a descriptor from freed memory. With a kernel CM, the
+ * write() usually blocks until the process ends (seen with rping). So this function waits before
+ * write() returns EBADF, for longer than the process needs to end (worker.c, LINGER_NS). */
 static void delay_late_reader(const void *buf, size_t len)
 {
     static const struct timespec moment = {.tv_sec = 5};
@@ -254,8 +254,8 @@ int close(int fd)
     return device_close(fd);
 }
 
-/* Sets the mode and the device number of a character device. If the kernel has the device, the
- * number is the kernel's: librdmacm asked the kernel for it. */
+/* Sets the mode and the device number of a character device. If the kernel has the device, uses the
+ * kernel's number, because librdmacm has asked the kernel for the number. */
 static void set_chardev(mode_t *mode, dev_t *rdev)
 {
     struct stat real;

@@ -46,7 +46,7 @@ static struct linker_variable {
 } linker_variables[] = {{.name = "LD_PRELOAD="}, {.name = "LD_LIBRARY_PATH=", .first = true}};
 
 /* Stores the file name and the folder of this library in the form that rnic-run uses. LD_PRELOAD
- * cannot contain a path with a space, so it then has only the name of the file. */
+ * cannot contain a path with a space. If the path has one, stores only the name of the file. */
 static void note_own_path(void)
 {
     struct linker_variable *preload = &linker_variables[0], *folder = &linker_variables[1];
@@ -84,8 +84,8 @@ static void before_exec(void)
         rnic_preload_before_exit();
 }
 
-/* Returns the variable of the dynamic linker that `entry` of an environment sets without our value;
- * NULL if it sets another variable, or has our value. */
+/* If `entry` of an environment sets a variable of linker_variables without our value, returns the
+ * variable; otherwise NULL. */
 static const struct linker_variable *replaced_variable(const char *entry)
 {
     for (size_t i = 0; i < sizeof(linker_variables) / sizeof(linker_variables[0]); i++) {

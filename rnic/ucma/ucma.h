@@ -105,8 +105,8 @@ union uc_addr {
 
 enum uc_state { UC_IDLE, UC_BOUND, UC_ADDR, UC_ROUTE, UC_LISTEN, UC_CONNECT, UC_DISCONNECT };
 
-/* Registry name that an id has claimed on one device, so that no other process uses the same CM
- * port. */
+/* Name in the registry (port/shared/registry.h) with which an id has claimed its CM port on one
+ * device. No other process can then use this port. */
 struct uc_claim {
     struct uc_claim *next;
     struct uc_port *port;
@@ -233,9 +233,9 @@ bool uc_port_peer_gone(const struct uc_id *id);
 
 int uc_worker_start(void); /* Starts the worker thread if it is not running. Requires uc_lock. */
 void uc_worker_wake(void);
-/* Waits up to 200 ms until all queued MADs are sent; it unlocks uc_lock while it waits. Needed
- * because a kernel CM sends the MADs before the call of the program returns, and the program may
- * call _exit() right after. */
+/* Waits up to 200 ms until all queued MADs are sent; unlocks uc_lock while it waits. A kernel CM
+ * sends its MADs before the call of the program returns. After the call, the program may call
+ * _exit() at once. */
 void uc_worker_flush(void);
 uint32_t uc_random(void);
 void uc_worker_forked(void); /* Resets the worker in a child of fork(), because the thread exists
@@ -276,8 +276,8 @@ int uc_listen(struct uc_id *id, uint32_t backlog);
  * addresses. */
 #define UC_SERVICE_NAME 64
 void uc_service_name(char name[UC_SERVICE_NAME], unsigned space, uint16_t port, const uint8_t *gid);
-void uc_ids_forked(void); /* Called in a child of fork(): closes the parent's claims on names in
-                           * the registry, and forgets the parent's ids. */
+void uc_ids_forked(void); /* Called in a child of fork(): closes the sockets with which the
+                           * parent claims names in the registry, and forgets the parent's ids. */
 /* Resolves the address or the route of an id (id->job), in the worker thread. Unlocks uc_lock
  * meanwhile. If the neighbour does not respond, sets id->job_due, the time of the next attempt. */
 void uc_resolve(struct uc_id *id);

@@ -57,7 +57,8 @@ struct rnic_cm_attr {
     uint32_t seed[2];        /* random start values: seed[0] for the communication ids, seed[1] for
                               * the transaction ids */
     /* Returns whether this engine answers requests to `gid` for an unknown service (`number` is the
-     * service id) or communication id (R232, R233). NULL: it always does. */
+     * service id) or communication id (R232, R233). If the callback is NULL, the engine always
+     * answers. */
     bool (*answers_unknown)(void *user, enum rnic_cm_unknown what, uint64_t number,
                             const uint8_t gid[16]);
     /* Time that a REQ or SIDR_REQ for an unknown service waits for a listener, ns; 0: no wait,
@@ -66,7 +67,8 @@ struct rnic_cm_attr {
      * the REQ. */
     uint64_t listen_wait;
     /* Returns whether another engine of the port listens for this service at `gid`. If so, a
-     * request for the service does not wait in this engine. NULL: no other engine does. */
+     * request for the service does not wait in this engine. If the callback is NULL, no other
+     * engine listens. */
     bool (*served_elsewhere)(void *user, uint64_t service_id, const uint8_t gid[16]);
     void *user;
 };
@@ -102,16 +104,16 @@ unsigned rnic_cm_disconnecting(const struct rnic_cm *cm);
 /* ---- events for the program ------------------------------------------------------------------ */
 
 enum rnic_cm_event_type {
-    RNIC_CM_REQUEST,      /* msg.req arrived for `listener`; the program accepts or rejects the
-                           * request with the new id `id` */
-    RNIC_CM_RESPONSE,     /* msg.rep arrived: call rnic_cm_establish() or rnic_cm_reject() */
-    RNIC_CM_ESTABLISHED,  /* passive side: msg.rtu arrived, or rnic_cm_comm_est() was called */
-    RNIC_CM_REJECTED,     /* msg.rej arrived; also after the connection was established, if its peer
-                           * did not receive the RTU */
-    RNIC_CM_UNREACHABLE,  /* the peer did not answer a REQ, REP or SIDR_REQ */
-    RNIC_CM_DISCONNECTED, /* msg.dreq arrived: call rnic_cm_disconnect() to answer it. Or msg.drep
-                           * or msg.rej, the answer to our DREQ, arrived. Or no answer arrived: then
-                           * msg.kind is ROCE_CM_MSG_CNT */
+    RNIC_CM_REQUEST,       /* msg.req arrived for `listener`; the program accepts or rejects the
+                            * request with the new id `id` */
+    RNIC_CM_RESPONSE,      /* msg.rep arrived: call rnic_cm_establish() or rnic_cm_reject() */
+    RNIC_CM_ESTABLISHED,   /* passive side: msg.rtu arrived, or rnic_cm_comm_est() was called */
+    RNIC_CM_REJECTED,      /* msg.rej arrived. An established connection can be rejected, too: its
+                            * peer did not receive the RTU */
+    RNIC_CM_UNREACHABLE,   /* the peer did not answer a REQ, REP or SIDR_REQ */
+    RNIC_CM_DISCONNECTED,  /* The connection ends. If msg.dreq arrived: call rnic_cm_disconnect()
+                            * to answer it. If msg.drep or msg.rej arrived: the answer to our
+                            * DREQ. If msg.kind is ROCE_CM_MSG_CNT: our DREQ was not answered */
     RNIC_CM_TIMEWAIT_EXIT, /* TIMEWAIT has ended: the QPN may be reused (R234) */
     RNIC_CM_SIDR_REQUEST,  /* msg.sidr_req arrived for `listener`; the program answers the request
                             * with the new id `id` */

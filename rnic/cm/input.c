@@ -185,7 +185,8 @@ static bool on_mra(struct rnic_cm *cm, const struct roce_cm_msg *msg,
     struct rnic_cm_id *id = find_id(cm, msg->mra.remote_comm_id, msg->mra.local_comm_id, addr);
     uint64_t wait =
         id ? cm_code_ns(msg->mra.service_timeout) + cm_code_ns(id->req.primary_ack_timeout)
-           : 0; /* the service timeout in the peer's MRA plus the packet lifetime (R236) */
+           : 0; /* service timeout in the peer's MRA plus the ACK timeout in the REQ, which
+                 * includes the packet lifetime (R236) */
 
     if (!id)
         return cm_is_own_comm_id(cm, msg->mra.remote_comm_id);

@@ -30,15 +30,16 @@ static enum rnic_mem check(const struct rnic_grant *grant, const struct rnic_pd 
     return RNIC_MEM_OK;
 }
 
-/* Returns true if the memory is still mapped in the process. A range of more than two pages is not
- * checked here. READ requests have such ranges, but each response packet of a READ is checked when
- * it is sent. The First packet of a long WRITE has such a range too. */
+/* Returns true if the first two pages of a range are still mapped in the process. They contain all
+ * bytes that one packet reads or writes. Longer ranges are those of a READ request and of the First
+ * packet of a WRITE. Their other pages are checked when the device handles the packets with these
+ * pages. */
 static bool there(const struct rnic *rnic, const uint8_t *addr, uint64_t len, unsigned access)
 {
     const unsigned writes =
         RNIC_ACCESS_LOCAL_WRITE | RNIC_ACCESS_REMOTE_WRITE | RNIC_ACCESS_REMOTE_ATOMIC;
 
-    return !rnic->attr.there || len > 8192 || rnic->attr.there(addr, len, access & writes);
+    return !rnic->attr.there || rnic->attr.there(addr, len < 8192 ? len : 8192, access & writes);
 }
 
 enum rnic_mem rnic_key_translate(const struct rnic_pd *pd, const struct rnic_qp *qp, uint32_t key,

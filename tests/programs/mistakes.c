@@ -17,7 +17,7 @@
 struct pair {
     struct endpoint a, b;
     struct ibv_mr *mr_a, *mr_b;
-    char buf_a[8192], buf_b[8192];
+    char buf_a[12288], buf_b[12288];
 };
 
 static struct ibv_context *context;
@@ -356,7 +356,7 @@ static void busy(void)
  * the memory, without an effect on other QPs. */
 static void unmapped(void)
 {
-    enum { LEN = 3 << 12, PART = 5000 };
+    enum { LEN = 3 << 12, PART = 5000 }; /* lengths of the region, and of the shorter messages */
     static const struct {
         const char *what;
         enum ibv_wr_opcode opcode;
@@ -379,7 +379,8 @@ static void unmapped(void)
     };
     const int all = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
                     IBV_ACCESS_REMOTE_ATOMIC;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t n = 0; n < 2 * (sizeof cases / sizeof *cases); n++) {
+        const size_t i = n / 2;
         struct pair *pair = pair_open(16);
         struct endpoint *ep = cases[i].whose == HERE ? &pair->a : &pair->b;
         FILE *file = tmpfile();
@@ -392,7 +393,7 @@ static void unmapped(void)
         if (!mr)
             die("%s: no region", cases[i].what);
         wr.opcode = cases[i].opcode;
-        sge.length = wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD ? 8 : PART;
+        sge.length = wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD ? 8 : n % 2 ? LEN : PART;
         if (cases[i].whose == HERE) {
             sge.addr = (uintptr_t)at;
             sge.lkey = mr->lkey;

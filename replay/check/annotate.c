@@ -10,8 +10,7 @@
 #include "util/sigint.h"
 #include "util/strbuf.h"
 
-/* Maximum number of findings that are kept for frames checked earlier; these findings need 25 MB.
- */
+/* Maximum number of findings in annotator.late, which need 25 MB. */
 #define LATE_MAX     262144u
 #define COMMENTS_MAX 16u /* limit of comments for each frame */
 #define COMMENT_LEN  512u

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Annotate: writes a copy of a capture as pcapng, with the findings as comments at their frames.
- * The copy is written in a second pass over the capture. Until the second pass the findings are in
- * a temporary file, so that the memory used does not depend on the number of findings.
+ * Annotate: writes a copy of a capture as pcapng. The findings about a frame become comments of
+ * this frame.
+ *
+ * The program writes the copy in a second pass over the capture. Until then, a temporary file
+ * contains the findings, so that the memory used does not depend on their number.
  */
 #ifndef REPLAY_CHECK_ANNOTATE_H
 #define REPLAY_CHECK_ANNOTATE_H
@@ -13,14 +15,15 @@
 
 struct late_finding {
     struct roce_finding finding;
-    uint32_t idx; /* position of this finding among the findings of its frame */
+    uint32_t idx; /* index in annotator.late before sorting */
 };
 
 struct annotator {
-    FILE *out; /* the annotated copy */
+    FILE *out; /* the copy of the capture */
     const char *out_name;
-    FILE *spool; /* temporary file with the findings, in the order of their frames */
-    /* Findings that were reported only when a later frame was checked. */
+    FILE *spool; /* temporary file with all findings except those in `late`, in the order of
+                  * their frames */
+    /* Findings about a frame that were reported while a later frame was checked. */
     struct late_finding *late;
     uint32_t late_cnt, late_cap;
     uint64_t lost; /* number of findings dropped because `late` was full or memory ran out */

@@ -27,7 +27,7 @@ struct performance {
 
 struct baseline_conn {
     uint32_t index; /* number of the connection */
-    bool paired;    /* the other capture has the same connection */
+    bool paired;    /* the other capture has a corresponding connection (conn_pairs.h) */
     struct conn_key key;
     struct performance is;
     char title[128];
@@ -41,7 +41,7 @@ struct recorded {
     struct performance all;
 };
 
-/* Connection of the new capture and the same connection of the old one. */
+/* A connection of the new capture and the corresponding connection of the old capture. */
 struct pair {
     const struct baseline_conn *conn[BASELINE_CNT];
     double change; /* slowdown of the connection, percent; negative: it became faster */
@@ -192,7 +192,7 @@ static struct conn_key *keys_of(const struct recorded *r)
     return key;
 }
 
-/* Finds the connections that both captures have, and sets b->pair. Returns 0, or -1 if out of
+/* Finds the pairs of corresponding connections, and sets b->pair. Returns 0, or -1 if out of
  * memory. */
 static int add_pairs(struct baseline *b)
 {
@@ -255,7 +255,7 @@ bool baseline_is_slower(const struct baseline *b)
 /* ---- text --------------------------------------------------------------------------------------
  */
 
-/* Appends the comparison in one sentence, for example "slower: 12.3 → 9.8 Gbit/s (-20 %)". */
+/* Appends a comparison of rate and latency, for example "slower: 12.3 → 9.8 Gbit/s (-20 %)". */
 static void add_sentence(struct strbuf *t, const struct baseline *b, double change,
                          const struct performance *old, const struct performance *new)
 {
@@ -289,7 +289,7 @@ static void print_times(FILE *out, const char *noun, uint64_t old, uint64_t new)
     fprintf(out, "  %-22s%s\n", noun, buf);
 }
 
-/* Prints the numbers behind the sentence about the whole captures. */
+/* Prints longest latencies, retransmissions, waits and RNR NAKs of both captures. */
 static void print_details(FILE *out, const struct performance *old, const struct performance *new)
 {
     print_times(out, "latency, 99 %", roce_hist_quantile(&old->latency, 990),
@@ -305,7 +305,7 @@ static void print_details(FILE *out, const struct performance *old, const struct
                 new->rnr_naks);
 }
 
-/* Prints the connections of a capture that the other capture does not have. */
+/* Prints the connections of a capture without a corresponding connection in the other capture. */
 static void print_unpaired(FILE *out, const struct recorded *r, bool verbose)
 {
     size_t shown = 0;
@@ -388,7 +388,7 @@ static void put_comparison(struct json_line *line, const struct baseline *b, dou
     put_performance(line, "new", new);
 }
 
-/* Writes the numbers of the connections that the other capture does not have. */
+/* Writes the numbers of the connections without a corresponding connection in the other capture. */
 static void put_unpaired(struct json_line *line, const char *key, const struct recorded *r)
 {
     json_line_open(line, key, '[');

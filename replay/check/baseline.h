@@ -38,8 +38,8 @@ int baseline_compare(struct baseline *baseline, const char *const name[BASELINE_
 /* Returns whether the new capture as a whole is slower. */
 bool baseline_is_slower(const struct baseline *baseline);
 
-/* Prints the comparison: the whole captures, and the connections that are slower or faster; with
- * `verbose` all connections. */
+/* Prints the comparison of the whole captures, and of the connections that became slower or faster.
+ * With `verbose`, prints all connections. */
 void baseline_print(FILE *out, const struct baseline *baseline, bool verbose);
 
 /* Writes the comparison as one JSON line of type `baseline`. Returns 0, or -1 if it could not be

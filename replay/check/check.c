@@ -31,30 +31,31 @@
 #define JSON_CONN    3072u /* typical line of a connection, bytes */
 #define JSON_FINDING 512u  /* typical line of a finding or congestion episode, bytes */
 
-/* Smallest memory limit of one part of a capture that is split between threads, bytes. A part that
- * uses half of its limit requests the merge of all parts. The other half is for the packets that it
- * judges until the merge. */
+/* A capture can be split into parts: the packets between some pairs of hosts, judged by one thread.
+ * This is the least memory limit of a part, bytes. A part that uses half of its limit requests the
+ * merge of all parts. It judges further packets until the merge, for which the other half is
+ * reserved. */
 #define SPLIT_MEM ((size_t)8 << 20)
 
 #define REJ_OF_REP 1 /* value of the field `message` in a REJ that rejects a REP */
 
-/* Without --jobs, a capture is split only if no part has more than this share of the packets, in
+/* Without --jobs, a capture is split only if each part has at most this share of the packets, in
  * percent. */
 #define SPLIT_MOST 70u
 
 struct check;
 
-/* One thread and its part of the packets, which it judges. Aligned to separate cache lines, because
- * each thread writes its struct with each packet. */
+/* State of one thread. The thread passes the packets of its part of the capture to rnic/flow (it
+ * judges them). Aligned to separate cache lines, because each thread writes its struct with each
+ * packet. */
 struct judge {
     _Alignas(128) struct check *check;
     struct roce_flow *flow;
     unsigned part;
     uint32_t frame; /* number of the frame that is being judged */
     uint64_t bytes; /* captured bytes of all RoCE packets up to frame `frame` */
-    /* Bit set of the QPNs of unanswered REPs, as unanswered_cm_filter() returns it. Copied from
-     * check_report.unanswered_cm, so that for most packets the list of unanswered REPs need not be
-     * searched. */
+    /* Bit set of the QPNs of unanswered REPs: a copy of check_report.unanswered_cm.filter. For most
+     * packets, it shows that the list of unanswered REPs need not be searched. */
     uint64_t rep_filter;
     unsigned rep_changes; /* value of unanswered_cm.changes when `rep_filter` was copied */
 };
@@ -74,9 +75,10 @@ struct check {
     bool of_rnic;             /* the software RNIC recorded the capture (rnic-run -w) */
     struct mmap_file *mapped; /* the capture, or NULL */
     unsigned parts;
-    uint64_t bytes; /* captured bytes of the RoCE packets judged before the threads' results were
-                       merged */
-    atomic_bool crowded; /* a thread is short of memory and requests the merge */
+    uint64_t bytes; /* captured bytes of the RoCE packets that were judged before the parts were
+                     * merged */
+    atomic_bool crowded; /* the parts must be merged: one is short of memory, or the history of
+                          * events is full */
     struct judge judge[SPLIT_PARTS_MAX];
     struct roce_flow *part[SPLIT_PARTS_MAX];
     uint8_t part_of[ROCE_FLOW_GROUPS]; /* for each group of hosts, the number of its part */
@@ -103,8 +105,8 @@ static void print_error(const struct check *check, const struct roce_finding *fi
             roce_finding_text(finding, buf, sizeof(buf)));
 }
 
-/* Returns whether the limits permit another JSON line of about `cost` bytes. Lines that report no
- * violation and no failure are not important, and may use only half of the limit. */
+/* Returns whether the limits permit another JSON line of about `cost` bytes. Only lines that report
+ * a violation or a failure are important. Other lines may use only half of the limit. */
 static bool may_list(const struct judge *judge, uint32_t cost, bool important)
 {
     uint64_t room = JSON_ROOM + JSON_RATIO * judge->bytes;
@@ -127,7 +129,7 @@ static void list_finding(const struct judge *judge, const struct roce_finding *f
         check->json_failed = true;
 }
 
-/* Keeps a connection for check_json_later(). */
+/* Keeps a connection whose JSON line check_json_later() writes at the end. */
 static void keep_conn(struct check *check, const struct roce_conn_summary *sum)
 {
     struct check_report *report = check->report;
@@ -250,8 +252,8 @@ static void on_cm(void *user, const struct roce_flow_in *in, const struct roce_c
     unanswered_cm_add(&check->report->unanswered_cm, msg, in->pkt, in->frame, in->time);
 }
 
-/* Records a data packet if the list of unanswered CM messages contains a REP that the sender of the
- * packet may have received. */
+/* Records a data packet in the list of unanswered CM messages, if the packet may show that its
+ * sender received one of the listed REPs. */
 static inline void note_data_packet(struct judge *judge, const struct roce_pkt *pkt)
 {
     struct unanswered_cm *list = &judge->check->report->unanswered_cm;
@@ -302,9 +304,9 @@ static inline void judge_packet(struct judge *judge, const struct parsed_frame *
         note_data_packet(judge, &item->pkt);
 }
 
-/* Prefetches what the thread needs next: `late`, the packet that it judges 8 places later, and the
- * connection state of `soon`, the packet 3 places later. Does not prefetch the bytes of the frames,
- * because the digests of the packets suffice. */
+/* Prefetches data for the next packets: `late`, the packet that the thread judges 8 places later,
+ * and the connection state of `soon`, the packet 3 places later. Does not prefetch the bytes of the
+ * frames, because rnic/flow needs only the digests of most packets. */
 static inline void prefetch_items(const struct roce_flow *flow, const struct parsed_frame *late,
                                   const struct parsed_frame *soon)
 {
@@ -348,7 +350,7 @@ static void judge_batch(void *user, const struct frame_batch *frames)
     judge_all(&check->judge[0], frames);
     WATCHES(check, on_batch, check->flow);
     if (check->options->json && reader_is_live(check->reader))
-        /* The stream remembers a write error; the error is reported at the end of the check. */
+        /* A write error remains set in the stream. The end of the check reports it. */
         fflush(check->options->json);
 }
 
@@ -364,9 +366,9 @@ static void wait_for_turn(void *user)
         turns_wait(&judge->check->turns, judge->part, judge->frame);
 }
 
-/* Handles a packet marked SPLIT_ALONE: no other packet may be judged at the same time. The thread
- * of its part `part` waits for all earlier packets and then judges the packet. Every other thread
- * waits until then. */
+/* Handles a packet marked SPLIT_ALONE: no other packet may be judged at the same time. Every thread
+ * calls this function for the packet. The thread of its part `part` waits until all earlier packets
+ * were judged, and then judges the packet. The other threads wait for this thread. */
 static void judge_alone(struct judge *judge, const struct parsed_frame *item, unsigned part)
 {
     struct turns *turns = &judge->check->turns;
@@ -404,8 +406,9 @@ static void judge_part(void *user, unsigned part, const struct frame_batch *fram
         atomic_store(&check->crowded, true);
 }
 
-/* The split reader calls this function when all threads have parsed the next window, before they
- * judge its packets. Counts the frames of the window. Returns false to end the split before it. */
+/* Called by the split reader when all threads have parsed the next window of the file, before they
+ * judge its packets. Counts the frames of the window. Returns false to end the split before this
+ * window. */
 static bool look_at_window(void *user, const struct capture_reader *reader,
                            const struct frame_counts *counts, uint32_t frames)
 {
@@ -417,8 +420,8 @@ static bool look_at_window(void *user, const struct capture_reader *reader,
     return true;
 }
 
-/* Calls roce_flow_look() for a packet that a part already judged, so that `flow` counts the ICRC of
- * the packet. */
+/* Passes a packet that a part already judged to roce_flow_look(). So check->flow, with which the
+ * check continues after the split, counts the ICRC of the packet. */
 static void note_judged(void *user, const struct parsed_frame *item)
 {
     struct check *check = user;
@@ -442,9 +445,9 @@ static bool watches_order(const struct check_options *options)
     return false;
 }
 
-/* Returns the number of threads between which the capture is split. Returns 1, no split, if a watch
- * or an option needs the packets in order, or if the capture is not a mapped file. Without --jobs,
- * also returns 1 if the parts would be very unequal. */
+/* Returns the number of threads between which the capture is split; 1: no split. The result is 1 if
+ * a watch or an option needs the packets in order, or if the capture is not a mapped file. Without
+ * --jobs, it is also 1 if the parts would have very different numbers of packets. */
 static unsigned choose_threads(struct check *check)
 {
     const struct check_options *options = check->options;
@@ -461,7 +464,7 @@ static unsigned choose_threads(struct check *check)
     return threads;
 }
 
-/* Splits the capture between threads, if that is possible. Returns whether it did. */
+/* Splits the capture between threads if possible. Returns true if it was split. */
 static bool split_capture(struct check *check)
 {
     unsigned threads = choose_threads(check);
@@ -505,7 +508,7 @@ static int read_split(struct check *check, struct error *error)
         check->bytes = last.bytes;
     }
     check->judge[0].bytes = check->bytes;
-    /* Part 0 reports the connections that are still open at the last frame. */
+    /* The connections that are still open are reported with the last frame. */
     check->judge[0].frame = check->report->frames;
     check->parts = 1;
     return rc;
@@ -538,15 +541,15 @@ static int read_all(struct check *check, struct error *error)
     if (report->frames == 0)
         report->counts = (struct frame_counts){0};
     report->interrupted |= sigint_received();
-    /* The default action of SIGINT is restored: it ends the program at once, because the remaining
-     * work is short. */
+    /* Restore the default action of SIGINT, which ends the program at once. The rest of the check
+     * is short. */
     stop_catching(check);
     return rc;
 }
 
-/* Findings may contain a connection number that was replaced afterwards, because two directions
- * with different numbers are one connection. Writes a JSON line of type `alias` for each such
- * number. */
+/* Two directions can get different connection numbers before the check detects that they are one
+ * connection. One of the two numbers is then replaced, but earlier findings contain it. Writes a
+ * JSON line of type `alias` for each replaced number. */
 static void write_aliases(struct check *check)
 {
     const struct finding_groups *groups = &check->report->groups;
@@ -615,7 +618,7 @@ static bool has_link_watch(const struct check_options *options)
     return false;
 }
 
-/* Stores whether the software RNIC wrote a section of a pcapng file. */
+/* Stores whether the software RNIC wrote this section of a pcapng file. */
 static void note_writer(void *user, const uint8_t *block, uint32_t len, bool big)
 {
     struct check *check = user;
@@ -666,8 +669,8 @@ int check_capture(const char *path, const struct check_options *options,
                   struct check_report *report, struct error *error)
 {
     struct check check = {.options = options, .report = report};
-    /* Error of the second pass. It is not reported if the first pass failed, because both passes
-     * fail at the same frame. */
+    /* Do not report an error of the second pass if the first pass failed: both passes then fail at
+     * the same frame. */
     struct error same;
     int rc;
 

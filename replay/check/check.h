@@ -43,11 +43,11 @@ struct check_watch {
     void (*on_finding)(void *user, const struct roce_finding *finding);
     void (*on_cnp_episode)(void *user, const struct roce_cnp_episode *episode);
     void (*on_conn)(void *user, const struct roce_conn_summary *sum);
-    /* Called when all frames received so far were judged. */
+    /* Called when all frames that were read so far have been judged. */
     void (*on_batch)(void *user, const struct roce_flow *flow);
     void (*on_end)(void *user, const struct roce_flow *flow); /* called after the last packet;
-                                                               * roce_flow_owner() is then
-                                                               * final */
+                                                               * the results of roce_flow_owner()
+                                                               * no longer change */
 };
 
 struct narrow;

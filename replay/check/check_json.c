@@ -406,8 +406,8 @@ static void put_slow(struct json_line *line, const char *key, const struct roce_
     json_line_close(line, ']');
 }
 
-/* Writes how long the requester waited before retransmissions, one element for each cause. Of the
- * two sides, only the side with the longer total wait is written. */
+/* Writes how long the requester waited, one element for each cause. Writes only the side with the
+ * longer total wait. */
 static void put_waits(struct json_line *line, const char *key, const struct roce_conn_summary *sum)
 {
     struct wait_part wait[WAIT_CAUSES];
@@ -425,7 +425,8 @@ static void put_waits(struct json_line *line, const char *key, const struct roce
     json_line_close(line, ']');
 }
 
-/* Writes all parts of the time of a connection that waited. */
+/* Writes how a connection spent its time: waits, idle time and the rest. The array is empty if no
+ * side waited for at least 1 % of the time. */
 static void put_time_budget(struct json_line *line, const char *key,
                             const struct roce_conn_summary *sum)
 {
@@ -444,7 +445,8 @@ static void put_time_budget(struct json_line *line, const char *key,
     json_line_close(line, ']');
 }
 
-/* Writes where packets of a connection were lost, if the capture shows a place. */
+/* Writes the parts of the path in which packets of a connection were lost, as far as the capture
+ * shows. */
 static void put_loss_places(struct json_line *line, const char *key,
                             const struct roce_conn_summary *sum)
 {

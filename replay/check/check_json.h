@@ -15,7 +15,7 @@
  * `bytes`, unless it is NULL, grows by the length of the line. */
 int check_json_finding(FILE *out, const char *file, const struct roce_finding *finding, bool brief,
                        uint64_t *bytes);
-/* `points`: the comparison with a second capture, or NULL. */
+/* Writes a connection. `points`: the comparison with a second capture, or NULL. */
 int check_json_conn(FILE *out, const char *file, const struct check_conn *conn,
                     const struct two_points *points, bool brief, uint64_t *bytes);
 

@@ -122,7 +122,7 @@ static bool conn_fails(const struct check_report *r, enum fail_on fail_on,
     return conn_fault(sum, fail_on) || findings_fail(r, fail_on, sum->facts.conn_index);
 }
 
-/* Counts of failed connections that the report does not list. */
+/* Numbers of connections that fail the check but are not in the list of the report. */
 struct unlisted {
     uint64_t violated, failed, slow;
 };
@@ -143,7 +143,8 @@ static struct unlisted count_unlisted(const struct check_report *r, enum fail_on
     return u;
 }
 
-/* Prints the failure of `cnt` connections that the report does not list, if there are any. */
+/* Prints a failure that stands for `cnt` connections that are not in the list of the report. Prints
+ * nothing if `cnt` is 0. */
 static void put_unlisted(FILE *out, uint64_t cnt, const char *text)
 {
     if (cnt)
@@ -202,7 +203,7 @@ void check_junit_end(FILE *out)
 /* ---- test suites of other machines -------------------------------------------------------------
  */
 
-/* Elements that check_junit_add() prints. In these elements, '*' stands for any escaped text. */
+/* Elements of the test suites that check_junit_add() prints. '*' stands for any escaped text. */
 #define SUITE_BEGIN "  <testsuite name=\"*\" tests=\"*\" failures=\"*\" errors=\"*\" time=\"*\">\n"
 #define CASE_BEGIN  "    <testcase classname=\"*\" name=\"*\" time=\"*\">\n"
 static const char *const case_elements[] = {

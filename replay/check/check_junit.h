@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * JUnit output of a check: one test suite for each capture, one test case for each connection. A
- * finding, or a failed or slow connection, is a failure if --fail-on makes it fail the check. The
- * other findings are in system-out. A capture that broke off is an error.
+ * JUnit output of a check: one test suite for each capture, one test case for each connection. If
+ * --fail-on makes a finding or a failed or slow connection fail the check, the test case has a
+ * failure. The other findings are in system-out. If a capture could not be read to its end, the
+ * test suite has an error.
  */
 #ifndef REPLAY_CHECK_CHECK_JUNIT_H
 #define REPLAY_CHECK_CHECK_JUNIT_H

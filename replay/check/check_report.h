@@ -44,32 +44,32 @@ struct check_report {
     uint32_t frames;
     struct frame_counts counts; /* all zero if there is no frame */
     bool no_icrc;               /* the user switched off the computation of ICRCs */
-    /* Comment of a recording of rnic-run: how many packets it dropped because of --impair. "" if
-     * there is none. */
+    /* Comment that rnic-run wrote into the capture: the number of packets that rnic-run dropped
+     * because of its option --impair. "" if there is no comment. */
     char impaired[256];
     enum roce_profile profile;
     struct roce_flow_totals totals;
     struct finding_groups groups;
     struct event_history *history; /* last events of each connection, or NULL */
     struct check_rejection rejection[CHECK_REJECTIONS]; /* the first REJs of the capture */
-    uint64_t rejection_cnt;                             /* number of all REJs */
+    uint64_t rejection_cnt;                             /* number of all REJs of the capture */
     struct unanswered_cm unanswered_cm;
 
     /* Connections that the report lists, in the order of check_conn_order(). */
     struct check_conn *conn;
     uint32_t conn_cnt, conn_cap, conn_max;
-    /* Connections whose JSON lines are written after the comparison with a second capture. */
+    /* Connections whose JSON lines need the comparison with a second capture, so they are written
+     * after it. */
     struct check_conn *later;
     uint32_t later_cnt;
     size_t later_cap;
-    uint64_t ended; /* number of connections that `check` has finished, listed or not */
+    uint64_t ended; /* number of connections that rnic/flow has reported, in `conn` or not */
     /* Number of connections that failed, that got stuck, that were slow, and that violated a
      * rule. */
     uint64_t failed, stuck, slow, violated;
-    /* `lossy`: number of connections that lost messages. `marked`: number of connections with a
-     * side that received ECN CE marks and sent no CNP. `notified`: number of connections with CNPs
-     * whose rate did not fall (check_conn_notified()). `paused`: number of connections for which
-     * check_conn_paused() returns true. */
+    /* Numbers of connections. `lossy`: with lost messages. `marked`: with a side that received ECN
+     * CE marks and sent no CNP. `notified`: with CNPs after which no measured rate fell
+     * (check_conn_notified()). `paused`: for which check_conn_paused() returns true. */
     uint64_t lossy, marked, notified, paused;
     /* `troubled`: number of connections with problems. `worst`: summary of the worst of these
      * connections; its pointers are NULL. headline.h defines the order. */

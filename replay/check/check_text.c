@@ -174,9 +174,9 @@ struct scope {
     char text[160];
 };
 
-/* Returns the display filter for a connection. Uses the plugin's connection number, which equals
- * the number in this report only if the whole capture was checked. Adds the frame numbers and the
- * host that other options selected. */
+/* Returns the display filter for a connection. The filter uses the connection number of the plugin,
+ * which equals the number in this report if the whole capture was checked. If the user selected
+ * frames or a host, the filter also selects them. */
 static struct scope scope_of(const struct page *page, const struct roce_conn_facts *facts)
 {
     const struct narrow *narrow = page->r->narrow;
@@ -199,8 +199,8 @@ static struct scope scope_of(const struct page *page, const struct roce_conn_fac
     return scope;
 }
 
-/* Prints whether the last request of the QP that stopped or still waits passed both capture points,
- * if there is a second capture. */
+/* Prints whether the last request of the QP that failed or still waits passed both capture points.
+ * Prints nothing without a second capture. */
 static void print_path(struct page *page, const struct roce_conn_summary *sum)
 {
     const struct path path = path_of(page->r->points, sum, sum->facts.end_side & 1u);
@@ -216,7 +216,7 @@ static void print_path(struct page *page, const struct roce_conn_summary *sum)
 /* ---- reasons of failed QPs ---------------------------------------------------------------------
  */
 
-/* Prints which programs are the two ends, if both ends have the same address. */
+/* If both ends have the same address, prints which program each end is. */
 static void print_programs(struct page *page, const struct check_conn *conn)
 {
     if (!conn->program[0][0] || !conn->program[1][0])
@@ -235,8 +235,7 @@ static void print_story(struct page *page, const struct check_conn *conn)
     FILE *out = page->out;
     struct history_event events[HISTORY_EVENTS];
     unsigned cnt = r->history ? event_history_of(r->history, sum->facts.conn_index, events) : 0;
-    /* true: the failure is older than all kept events, because the QPs were used long after the
-     * failure */
+    /* true: the QPs were used so long after the failure that no event of the failure is kept */
     bool old = cnt && sum->facts.end_frame && sum->facts.end_frame < events[0].first_frame;
     char buf[LINE_LEN];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
@@ -361,8 +360,9 @@ static void print_slow(struct page *page, const struct check_conn *conn)
     slow_causes_print(page->out, sum, scope.text, page->r->points);
 }
 
-/* Calls `print` for each connection for which `kind` returns true, up to a limit. `cnt` is the
- * number of all connections of this kind. */
+/* Calls `print` for the connections for which `kind` returns true, up to a limit. `cnt` is the
+ * number of connections for which it returns true, including those that the report does not
+ * list. */
 static void print_stories(struct page *page, bool (*kind)(const struct roce_conn_summary *),
                           void (*print)(struct page *, const struct check_conn *), uint64_t cnt,
                           const char *what)
@@ -446,7 +446,7 @@ static void print_marked(struct page *page, const struct check_conn *conn)
     }
 }
 
-/* Prints each side that CNPs asked to slow down, and whose rate did not fall. */
+/* Prints each side that received CNPs, if no measured rate of this side fell after them. */
 static void print_notified(struct page *page, const struct check_conn *conn)
 {
     const struct roce_conn_summary *sum = &conn->sum;
@@ -540,9 +540,9 @@ static void print_failures(struct page *page)
 /* ---- list of connections -----------------------------------------------------------------------
  */
 
-/* Returns whether some connection numbers are unused. Two directions that had different numbers may
- * be one connection. This connection has the number of the direction that was captured first, and
- * the other number is unused. */
+/* Returns whether some connection numbers are unused. If two directions with different numbers are
+ * one connection, it has the number of the direction that was captured first. The other number is
+ * then unused. */
 static bool numbers_are_missing(const struct check_report *r)
 {
     for (uint32_t i = 0; i < r->conn_cnt; i++)
@@ -644,8 +644,8 @@ static uint32_t print_findings_of(struct page *page, uint32_t stream)
     return shown;
 }
 
-/* Prints one line about the known deviations, which the summary does not list: the peer, the
- * evidence by which it was recognised, and the count of each deviation. */
+/* Prints one line about the known deviations, which the summary does not list as findings: the
+ * peer, how the check recognised its implementation, and the count of each deviation. */
 static void print_known(const struct page *page)
 {
     const struct check_report *r = page->r;

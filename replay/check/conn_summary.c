@@ -133,8 +133,9 @@ static void add_request(struct strbuf *t, const struct roce_conn_summary *sum)
 
 #define RETRY_MAX 7 /* largest retry_cnt of a QP */
 
-/* Appends which QP enters the error state, and the completion status of its work request. If the QP
- * retransmitted more often than any retry_cnt allows, appends this fact instead. */
+/* Appends which QP enters the error state, and the completion status of its work request. If the
+ * requester transmitted the request more often than any retry_cnt allows, appends this fact
+ * instead. */
 static void add_fate(struct strbuf *t, const struct roce_conn_summary *sum)
 {
     strbuf_addf(t, "; the QP of ");
@@ -164,7 +165,7 @@ static void add_damaged(struct strbuf *t, const struct roce_conn_summary *sum)
     add_fate(t, sum);
 }
 
-/* Text about the effect of a NAK with a reserved code, which depends on the requester. */
+/* Text about a requester that receives a NAK with a reserved code. */
 #define WITHOUT_MEANING                                                                            \
     " if it treats the code as an error, as Linux Soft-RoCE does; its program then gets "          \
     "IBV_WC_REM_OP_ERR (11). A requester that ignores the code fails with IBV_WC_RETRY_EXC_ERR "   \
@@ -184,8 +185,8 @@ static void add_reserved(struct strbuf *t, const struct roce_conn_summary *sum)
     strbuf_addf(t, " enters the error state" WITHOUT_MEANING);
 }
 
-/* Appends the completion status after a fatal NAK. If the requester retransmitted the request
- * afterwards, appends that the NAK did not reach the requester. */
+/* Appends the completion status of a request that was refused with a fatal NAK. If the request was
+ * retransmitted after the NAK, appends that the NAK was probably lost on its path. */
 static void add_refused(struct strbuf *t, const struct roce_conn_summary *sum)
 {
     const struct roce_refusal *refusal = &sum->side[sum->facts.end_side & 1].refusal;
@@ -415,7 +416,7 @@ static void hint_access(struct strbuf *t, const struct roce_conn_summary *sum)
 }
 
 /* Returns whether packets with `len` bytes of payload are known to reach the peer of `mine`. The
- * evidence is that acknowledged requests had on average at least this payload. */
+ * evidence: the completed SENDs or WRITEs have on average at least `len` bytes. */
 static bool large_arrive(const struct roce_endpoint_summary *mine, uint32_t len)
 {
     static const enum roce_oper opers[] = {ROCE_OPER_SEND, ROCE_OPER_WRITE};
@@ -429,9 +430,9 @@ static bool large_arrive(const struct roce_endpoint_summary *mine, uint32_t len)
     return false;
 }
 
-/* Appends a hint if the request of `mine` has large packets. Large packets may be lost while small
- * ones arrive, because a switch does not forward jumbo frames or the QPs have different path MTUs.
- */
+/* Appends a hint if the packets of a request are large and no such packet is known to have arrived.
+ * Large packets may be lost while small ones arrive. The reason is a switch that does not forward
+ * jumbo frames, or QPs with different path MTUs. */
 static void hint_large(struct strbuf *t, const struct roce_endpoint_summary *mine,
                        const struct history_event *request)
 {

@@ -85,15 +85,16 @@ static void add_completed(struct strbuf *t, const struct roce_oper_summary *op,
     }
 }
 
-/* Returns whether the check matched the responses with their requests while it read the capture. A
- * connection whose two directions are paired only at the end (ROCE_PAIRED_ALONE) has no matched
- * responses. */
+/* Returns whether the check matched responses with their requests. It does so while it reads the
+ * capture, so it cannot if the two directions of a connection are paired only at the end
+ * (ROCE_PAIRED_ALONE). */
 static bool are_matched(const struct roce_conn_summary *sum)
 {
     return sum->facts.paired && sum->facts.pairing != ROCE_PAIRED_ALONE;
 }
 
-/* Returns whether the capture shows every completion of operations of this kind. */
+/* Returns whether the check detects every completion of operations of this kind that the capture
+ * shows. */
 static bool would_show(const struct check_conn *c, enum roce_oper oper)
 {
     /* The snaplen may cut off the length field of a READ request. */
@@ -187,7 +188,7 @@ static void print_odds(FILE *out, const struct roce_conn_summary *sum, unsigned 
     check_text_list(&t, &sep, s->ce_marked, "CE mark", "CE marks");
     check_text_list(&t, &sep, s->cnps, "CNP", "CNPs");
     congestion_text_cnps(&t, s);
-    if (s->rnr_waited_ns && !slow) { /* otherwise slow_causes_print() prints the waits */
+    if (s->rnr_waited_ns && !slow) { /* otherwise slow_causes_print() prints this wait */
         strbuf_addf(&t, "%sRNR pauses ", sep);
         strbuf_add_duration(&t, s->rnr_waited_ns);
         strbuf_addf(&t, " (asked for: ");
@@ -203,8 +204,8 @@ static void print_odds(FILE *out, const struct roce_conn_summary *sum, unsigned 
         put_line(out, i, "", buf);
 }
 
-/* Prints that the receiver of the packets of side `i` accepts them in any order, and the packets
- * that show this behaviour. */
+/* Prints that the receiver of the packets of side `i` accepts packets in any order, and how many
+ * requests and READs show this. */
 static void print_order(FILE *out, const struct roce_endpoint_summary *s,
                         const struct roce_endpoint_summary *peer, unsigned i)
 {

@@ -7,7 +7,7 @@
 #include "util/keymap.h"
 #include "wire/cm_msg.h"
 
-/* A packet, with the connection number that the engine reported for it. */
+/* A packet, with the connection number that rnic/flow reported for it. */
 struct numbered_packet {
     uint32_t frame, conn_index;
     /* Connection that this CM message sets up or ends; ROCE_NO_CONN for other packets. */
@@ -76,8 +76,8 @@ static void add_packet(struct first_pass *pass, const struct roce_flow *flow,
         pass->tid[pass->tid_cnt++] = packet->tid;
 }
 
-/* Adds the CM messages that have the transaction ID of a CM message of the connection. This adds
- * the REQ, too: the connection had no number yet when the REQ was read. */
+/* Adds the CM messages that have the same transaction ID as a CM message of the connection. One of
+ * them is the REQ: when the REQ was read, the connection had no number yet. */
 static void add_exchanges(struct first_pass *pass)
 {
     for (size_t i = 0; i < pass->cnt; i++)

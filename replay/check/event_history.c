@@ -10,8 +10,8 @@
 /* Number of slots, a power of two. With all slots in use, the table needs 47 MB. */
 #define PLACES 65536u
 
-/* Analysis flags that separate events. A packet begins a new event if one of these flags differs
- * from that of the previous packet. */
+/* A packet begins a new event if its analysis flags differ from those of the previous packet. Only
+ * these flags are compared. */
 #define TELLING                                                                                    \
     (ROCE_AN_RETRANSMISSION | ROCE_AN_DUPLICATE_REQUEST | ROCE_AN_OUT_OF_ORDER | ROCE_AN_PSN_GAP | \
      ROCE_AN_DUPLICATE_ACK | ROCE_AN_DUPLICATE_RESPONSE | ROCE_AN_RNR_NAK | ROCE_AN_NAK |          \
@@ -19,7 +19,8 @@
 
 struct history_slot {
     uint32_t stream_1; /* number of the connection plus 1; 0 for an unused slot */
-    uint32_t cnt; /* number of all events so far; the latest is at (cnt - 1) % HISTORY_EVENTS */
+    uint32_t cnt;      /* number of all events so far; the newest one has the index (cnt - 1) %
+                        * HISTORY_EVENTS */
     struct history_event event[HISTORY_EVENTS];
 };
 
@@ -80,8 +81,8 @@ void event_history_add(struct event_history *history, const struct roce_flow_in 
     e.wait_max = e.wait_min;
     if (roce_pkt_has(pkt, ROCE_HDR_AETH)) {
         e.msn = pkt->aeth.msn;
-        /* The syndrome of an ACK contains the credit count, which changes often and must not begin
-         * a new event. So only other syndromes are compared. */
+        /* Compare the syndromes of NAKs only. The syndrome of an ACK contains the credit count,
+         * which changes often and must not begin a new event. */
         if (roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK)
             e.syndrome = pkt->aeth.syndrome;
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * History of the last events of each connection, printed if the connection fails. Consecutive
- * packets of one kind are one event. The memory used is fixed: connections whose numbers are equal
- * modulo the number of slots share one slot. The connection with the latest packet overwrites the
- * events of the others.
+ * History of the last events of each connection, printed if the connection fails. An event is a run
+ * of consecutive packets of one kind. The memory used is fixed: connections whose numbers are equal
+ * modulo the number of slots share one slot. The slot contains the events of the connection whose
+ * packet was added last.
  */
 #ifndef REPLAY_CHECK_EVENT_HISTORY_H
 #define REPLAY_CHECK_EVENT_HISTORY_H
@@ -21,8 +21,8 @@ struct history_event {
     uint32_t flags; /* enum roce_analysis of the last packet of the event */
     uint32_t msn, rkey, dma_len, payload;
     uint64_t time, last_time, va;
-    /* Shortest and longest wait in the event, ns. Retransmissions: time since the previous
-     * transmission. RNR NAKs: wait that the NAK demands. */
+    /* Shortest and longest wait of the packets of the event, ns. For a retransmission, it is the
+     * time since the previous transmission; for an RNR NAK, the wait that the NAK demands. */
     uint64_t wait_min, wait_max;
     uint8_t opcode, syndrome, side;
     uint8_t cause; /* enum roce_cause of the retransmission */
@@ -35,9 +35,9 @@ struct event_history;
 struct event_history *event_history_new(void);
 void event_history_del(struct event_history *history);
 
-/* Returns whether new connections may soon share their slots with other connections: the connection
- * number `stream` is at least half the number of slots. While the result is false, several threads
- * may add packets of different connections. */
+/* Returns whether another connection may soon need the slot of an existing connection: `stream`,
+ * the number of a new connection, is at least half the number of slots. While the result is false,
+ * several threads may add packets of different connections. */
 bool event_history_is_full(uint32_t stream);
 
 /* Adds a packet with the result of its analysis. */

@@ -73,8 +73,8 @@ static enum roce_rule find_by_number(const char *id)
     return ROCE_RULE_CNT;
 }
 
-/* Prints a known deviation, the implementations that have it, and its rules. Returns -1 if `id` is
- * not the id of a deviation. */
+/* Prints a known deviation, the implementations in which it occurs, and its rules. Returns -1 if
+ * `id` is not the id of a deviation. */
 static int explain_deviation(FILE *out, const char *id)
 {
     static const struct {

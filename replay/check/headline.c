@@ -130,7 +130,8 @@ static void add_slow(struct strbuf *t, const struct roce_conn_summary *sum,
     }
 }
 
-/* Appends the marks and CNPs of a connection whose rate did not fall. */
+/* Appends the numbers of ECN CE marks and CNPs of a connection whose rate did not fall after
+ * CNPs. */
 static void add_notified(struct strbuf *t, const struct roce_conn_summary *sum)
 {
     uint64_t marked = 0, cnps = 0, measured = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Headline: sentences about a connection and about a capture for readers who do not know RDMA. The
- * JSON output and the pages show them.
+ * JSON output and the HTML pages contain these sentences.
  */
 #ifndef REPLAY_CHECK_HEADLINE_H
 #define REPLAY_CHECK_HEADLINE_H

@@ -14,7 +14,8 @@
 
 struct search {
     struct check_conn *conn[CONNS_MAX];
-    unsigned cnt, missing; /* number of connections, and of names not found yet */
+    unsigned cnt, missing; /* number of connections, and number of ends whose name was not found
+                            * yet */
     char iface[IFACES_MAX][CHECK_PROGRAM_LEN]; /* descriptions of the interfaces */
     unsigned iface_cnt;
 };

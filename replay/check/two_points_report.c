@@ -9,8 +9,8 @@
 #define DIRECTIONS_LISTED 64u /* maximum number of directions in the text */
 #define LINE_LEN          512
 
-/* Prints `cnt`, if it is not 0. It is the number of packets that the capture at `point` cannot
- * contain, because the capture began after them or ended before them. */
+/* If `cnt` is not 0, prints this number of packets that were not compared: the capture at `point`
+ * began after them or ended before them. */
 static void print_outside(FILE *out, uint64_t cnt, char point)
 {
     if (cnt)
@@ -98,8 +98,8 @@ static void print_clocks(FILE *out, const struct two_points *all)
     fprintf(out, "  %s\n", buf);
 }
 
-/* Returns whether all packets of a direction passed both points in the same order and undamaged,
- * and both captures have them. */
+/* Returns whether the comparison found nothing in a direction: all packets are in both captures,
+ * undamaged and in the same order. */
 static bool is_quiet(const struct point_result *r)
 {
     return r->lost + r->missed + r->damaged + r->reordered + r->only_second == 0;

@@ -68,8 +68,8 @@ SINGLE_CMP(both)
 SINGLE_CMP(addresses)
 SINGLE_CMP(work)
 
-/* Functions that compare two connections for the conditions of conn_pairs.h, in the same order.
- * `key` compares two keys; `single` compares two connections by their keys, for qsort(). */
+/* The three conditions of conn_pairs.h, in the same order. `key` compares two keys. `single`
+ * compares two connections for qsort(): first their keys, then their numbers. */
 static const struct {
     int (*key)(const struct conn_key *, const struct conn_key *);
     int (*single)(const void *, const void *);

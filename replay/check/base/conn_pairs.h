@@ -5,7 +5,7 @@
  * baseline.c.
  *
  * Two connections are a pair if one of these conditions holds. The conditions are applied in this
- * order. Of several candidates, the one with the lowest number is chosen:
+ * order. If several connections meet a condition, the one with the lowest number is chosen:
  *
  *   1. same service, same addresses, same number of messages and bytes
  *   2. same service, same addresses

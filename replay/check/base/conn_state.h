@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* State of a connection: whether it failed, got stuck, lost messages or had congestion. Also its
- * duration, and the totals of its sides. */
+ * duration, and totals of each side. A side is one of the two endpoints; side 0 and side 1 are the
+ * indexes of roce_conn_summary.side. */
 #ifndef REPLAY_CHECK_BASE_CONN_STATE_H
 #define REPLAY_CHECK_BASE_CONN_STATE_H
 
@@ -16,21 +17,21 @@ bool check_conn_stuck(const struct roce_conn_summary *sum);
 /* Returns whether a service without retransmission (UC) lost messages. */
 bool check_conn_lossy(const struct roce_conn_summary *sum);
 
-/* Returns whether the receiver of lost messages of `side` may be Linux Soft-RoCE, which also loses
- * messages that it received completely (known deviation D10). The number of lost messages is then
- * only a lower bound. */
+/* Returns whether UC messages that `side` sent were lost and their receiver may be Linux Soft-RoCE.
+ * Soft-RoCE also loses messages that it received completely (known deviation D10). So the number of
+ * lost messages is a lower bound. */
 bool check_side_loses_more(const struct roce_conn_summary *sum, unsigned side);
 
-/* Returns the number of packets that never arrived. A packet out of order did arrive, although
- * late, so it is not missing. */
+/* Returns the number of packets sent by `side` that never arrived. A packet out of order did
+ * arrive, although late, so it is not missing. */
 uint64_t check_side_missing(const struct roce_endpoint_summary *side);
 
-/* Returns the number of READ responses that never arrived. */
+/* Returns the number of READ responses sent by `side` that never arrived. */
 uint64_t check_side_missing_responses(const struct roce_endpoint_summary *side);
 
-/* Returns whether the capture has only the requests of a side. It then has no response of the peer
- * `its`, and no second direction was paired with the side. A pause before a retransmission of the
- * side then counts as a timeout, although it may be the wait after an RNR NAK. */
+/* Returns whether the capture lacks the peer's responses to one side. `its` is the summary of this
+ * peer. The check then cannot distinguish an ACK timeout from the wait after an RNR NAK: it counts
+ * each pause before a retransmission as a timeout. */
 bool check_side_alone(const struct roce_conn_facts *facts, const struct roce_endpoint_summary *its);
 
 /* Returns the time from the first to the last packet, ns. */
@@ -39,14 +40,14 @@ uint64_t check_conn_duration_ns(const struct roce_conn_summary *sum);
 /* Returns the payload of all operations of a side, bytes, without retransmissions. */
 uint64_t check_side_goodput(const struct roce_endpoint_summary *side);
 
-/* Returns the sum of a side's retransmissions over all causes. */
+/* Returns the retransmissions by a side, as the sum over all causes. */
 struct roce_retx_summary check_side_retransmitted(const struct roce_endpoint_summary *side);
 
-/* Returns whether packets sent by `side` had ECN CE marks, and the other side sent no CNP. */
+/* Returns whether packets sent by `side` had ECN CE marks, and their receiver sent no CNP. */
 bool check_side_marked(const struct roce_conn_summary *sum, unsigned side);
 bool check_conn_marked(const struct roce_conn_summary *sum);
 
-/* Returns whether a CNP asked `side` to slow down, and no measured rate of `side` fell. If a rate
+/* Returns whether `side` received CNPs, and no measured rate of `side` fell after them. If a rate
  * fell, the connection is slow (slow_causes.h). */
 bool check_side_notified(const struct roce_conn_summary *sum, unsigned side);
 bool check_conn_notified(const struct roce_conn_summary *sum);

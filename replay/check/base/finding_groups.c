@@ -144,8 +144,8 @@ void finding_groups_sort(struct finding_groups *groups, const struct roce_flow *
         uint32_t stream = f->conn_index == ROCE_NO_CONN ? f->conn_index
                                                         : roce_flow_conn_index(flow, f->conn_index);
 
-        /* When the finding was reported, its direction was side 0 of a separate connection. The
-         * direction is now side 1 of the connection `stream`. */
+        /* The finding was reported for side 0 of connection f->conn_index. This connection was
+         * later joined with the connection `stream`, in which side 0 has the index 1. */
         if (stream != f->conn_index)
             f->side ^= 1;
         f->conn_index = stream;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Findings of a capture, grouped by connection and rule, with the first frames of each group. The
- * memory used is limited: the counts stay exact, but only a fixed number of groups and findings is
- * kept.
+ * memory used is limited, because only a fixed number of groups and findings is kept. The counts of
+ * a kept group are exact.
  */
 #ifndef REPLAY_CHECK_BASE_FINDING_GROUPS_H
 #define REPLAY_CHECK_BASE_FINDING_GROUPS_H
@@ -20,7 +20,7 @@ struct finding_group {
      * connection number. 0 if the findings belong to one connection or to none. */
     uint32_t conns;
     uint32_t frame[FINDING_GROUP_FRAMES]; /* frame numbers of the first findings */
-    /* First and last finding of this group: index + 1 into finding_groups.kept; 0 if there is
+    /* First and last finding of this group in finding_groups.kept: index + 1, or 0 if there is
      * none. */
     uint32_t kept, kept_last;
 };
@@ -37,7 +37,8 @@ struct finding_groups {
     struct kept_finding *kept; /* every finding, if `keep` is set */
     uint32_t kept_cnt, kept_cap;
     bool keep;
-    /* Number of findings without a group, because of GROUPS_MAX or because memory ran out. */
+    /* Number of findings that are in no group, because the limit GROUPS_MAX was reached or memory
+     * ran out. */
     uint64_t not_kept;
     struct keymap index; /* maps connection, rule, severity and side to a group */
 };
@@ -49,11 +50,11 @@ void finding_groups_free(struct finding_groups *groups); /* Frees the groups, wh
 
 void finding_groups_add(struct finding_groups *groups, const struct roce_finding *finding);
 
-/* Sorts the groups after the last finding was added: by connection, then severity, then frame.
- * Groups of no connection or of several connections are last. Before sorting, replaces each
- * connection number by the final one. Unless `keep` is set, also merges the findings PAIR_UNKNOWN
- * (directions that could not be paired) of all connections into one group, because they have a
- * common cause in the capture. No finding can be added afterwards. */
+/* Sorts the groups by connection, then severity, then frame. Groups of no connection or of several
+ * connections are last. Call it once after the last finding was added.
+ * Before sorting, replaces each connection number by its final value. Unless `keep` is set, also
+ * merges the groups for PAIR_UNKNOWN (directions that could not be paired) of all connections into
+ * one group, because these findings have a common cause in the capture. */
 void finding_groups_sort(struct finding_groups *groups, const struct roce_flow *flow);
 
 /* Returns the first group of a connection. The groups of a connection are consecutive; *cnt

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Turns: keeps the order of frames that several threads judge. Each thread judges its own frames in
- * ascending order. turns_wait() blocks a thread until the other threads have judged all earlier
- * frames. Used by check.
+ * Turns: keeps the order of the frames when several threads pass them to rnic/flow (judge them).
+ * Each thread judges its own frames in ascending order. turns_wait() blocks a thread until the
+ * other threads have judged all earlier frames. Used by check.
  */
 #ifndef REPLAY_CHECK_BASE_TURNS_H
 #define REPLAY_CHECK_BASE_TURNS_H

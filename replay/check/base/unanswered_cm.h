@@ -28,7 +28,7 @@ struct unanswered_cm {
     struct unanswered_cm_entry one[UNANSWERED_CM_MAX];
     unsigned reps;    /* number of entries that are REPs */
     unsigned changes; /* number of calls of unanswered_cm_add() */
-    uint64_t filter;  /* unanswered_cm_filter() after the latest call of unanswered_cm_add() */
+    uint64_t filter;  /* unanswered_cm_filter(), computed after each call of unanswered_cm_add() */
 };
 
 /* Adds a CM message, or removes the entry that the message answers. Call it only for packets that a
@@ -36,23 +36,24 @@ struct unanswered_cm {
 void unanswered_cm_add(struct unanswered_cm *list, const struct roce_cm_msg *cm,
                        const struct roce_pkt *pkt, uint32_t frame, uint64_t time);
 
-/* Records a data packet, which shows that its sender has an established connection. Removes the REP
- * to which this sender has not answered with a captured RTU. */
+/* Records a data packet. It shows that its sender received the REP of its peer, even if the RTU was
+ * not captured. So removes the entry of this REP. */
 void unanswered_cm_note_packet(struct unanswered_cm *list, const struct roce_pkt *pkt);
 
-/* Returns a set of the QPNs in the listed REPs, for a quick test: each REP sets bit QPN modulo 64.
- * If unanswered_cm_has() returns false for the destination QP of a packet,
- * unanswered_cm_note_packet() need not be called. */
+/* Returns a set of the QPNs in the listed REPs: each REP sets bit QPN modulo 64. If the set lacks
+ * the destination QP of a packet (unanswered_cm_has()), unanswered_cm_note_packet() need not be
+ * called for the packet. */
 uint64_t unanswered_cm_filter(const struct unanswered_cm *list);
 static inline bool unanswered_cm_has(uint64_t filter, uint32_t qpn)
 {
     return filter >> (qpn & 63) & 1;
 }
 
-/* Returns whether the message was retransmitted without an answer. */
+/* Returns whether the message was retransmitted. Copies made by the capture are not counted as
+ * retransmissions. */
 bool unanswered_cm_is_repeated(const struct unanswered_cm_entry *one);
 
-/* Returns the number of CM messages without an answer. */
+/* Returns the number of CM messages that were retransmitted without an answer. */
 uint32_t unanswered_cm_cnt(const struct unanswered_cm *list);
 
 /* Prints an entry as text, with times relative to `begin` (ns). */

@@ -5,7 +5,8 @@
 #include <string.h>
 #include "check/causes/time_budget.h"
 
-/* Sets the first address of a wait, or records that another connection has another one. */
+/* Stores the address of the first connection with a wait. For a later connection, sets *other if
+ * its address differs. */
 static void note_host(uint8_t first[16], bool *other, bool is_first, const uint8_t addr[16])
 {
     if (is_first)

@@ -22,9 +22,10 @@ struct common_wait {
 /* Adds a slow connection. */
 void common_wait_add(struct common_wait *common, const struct roce_conn_summary *sum);
 
-/* Appends `before`, then which wait was the longest of most slow connections, and the hosts that
- * these connections have in common. `slow`: number of slow connections. Appends nothing if fewer
- * than 2 connections, or less than half of them, share a wait. */
+/* Appends the text `before`, then the wait that was most often the longest wait of a slow
+ * connection, and the hosts that these connections have in common. `slow`: number of slow
+ * connections. Appends nothing if this wait was the longest of fewer than 2 slow connections, or of
+ * less than half of them. */
 void common_wait_text(struct strbuf *t, const char *before, const struct common_wait *common,
                       uint64_t slow);
 

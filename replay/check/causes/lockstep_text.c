@@ -3,8 +3,8 @@
 
 #include "check/base/conn_state.h"
 
-/* Least number of messages of a requester that is described. With fewer messages, a requester has
- * little reason to send several at once. */
+/* A requester with fewer messages than this is not described: it has little reason to send several
+ * messages at once. */
 #define MESSAGES_MIN 100u
 
 uint64_t lockstep_ns(const struct roce_conn_summary *sum, unsigned side)
@@ -25,8 +25,8 @@ uint64_t lockstep_ns(const struct roce_conn_summary *sum, unsigned side)
     if (sum->facts.svc != ROCE_SVC_RC || messages < MESSAGES_MIN || s->max_reads_in_flight > 1 ||
         ns * 2 < check_conn_duration_ns(sum) || ns > check_conn_duration_ns(sum))
         return 0;
-    /* If the messages have several packets, compare bytes instead: the bytes in flight must never
-     * have exceeded the average message length. */
+    /* Several PSNs in flight may belong to one message of several packets. So compare bytes: the
+     * bytes in flight must never have exceeded the average length of a message. */
     if (s->max_psns_in_flight > 1 && writes)
         return s->oper[ROCE_OPER_READ].messages == 0 && s->max_bytes_in_flight * writes <= bytes
                    ? ns

@@ -10,7 +10,7 @@
 #include "util/strbuf.h"
 
 /* Returns how long side `side` waited for the responses to its messages, ns. Returns 0 if it had
- * more than one message in flight, or waited for less than half of the connection's time. */
+ * several messages in flight, or if it waited for less than half of the connection's time. */
 uint64_t lockstep_ns(const struct roce_conn_summary *sum, unsigned side);
 
 /* Appends a clause about a side for which lockstep_ns() is not 0. */

@@ -180,8 +180,9 @@ static void say_answer_lost(struct strbuf *t, const struct slow_direction *w)
                 w->mine->read_gap_restarts.late ? "lost or late" : "lost", cnt);
 }
 
-/* Appends which responses, named `what`, the requester lacked, and where to search for their loss.
- * `all` is the number of all retransmissions because of missing responses. */
+/* Appends how many responses to READs or atomics did not reach the requester, and where to search
+ * for the loss. `what` is the noun for these responses. `all` is the number of all retransmissions
+ * because of missing responses. */
 static void add_missing_response(struct strbuf *t, const struct slow_direction *w,
                                  const struct roce_read_restarts *r, uint64_t all, const char *what)
 {
@@ -255,8 +256,8 @@ static void say_late(struct strbuf *t, const struct slow_direction *w)
                 packets == 1 ? "" : "s");
 }
 
-/* Begins a line about `cnt` lost packets. For one packet, the line has the text `one` and the PSN;
- * for several, their number and the text `each`. */
+/* Begins a line about `cnt` lost packets. If `cnt` is 1, the line has the text `one` and the PSN of
+ * the packet. Otherwise it has `cnt`, the text `each` and the PSN of the first packet. */
 static void add_lost_psn(struct strbuf *t, const char **sep, uint64_t cnt, uint32_t psn,
                          const char *one, const char *each)
 {
@@ -267,8 +268,8 @@ static void add_lost_psn(struct strbuf *t, const char **sep, uint64_t cnt, uint3
     *sep = "\n       ";
 }
 
-/* Appends what the capture shows about the losses before timeouts, one line for each kind. Returns
- * the number of timeouts that these lines explain. */
+/* Appends which losses before ACK timeouts the capture shows, one line for each kind of loss.
+ * Returns the number of timeouts that these lines explain. */
 static uint64_t add_timeout_losses(struct strbuf *t, const struct slow_direction *w,
                                    const char **sep)
 {
@@ -323,9 +324,10 @@ static uint64_t add_timeout_losses(struct strbuf *t, const struct slow_direction
 
 enum timeout_place { BEFORE_CAPTURE = 1, BACK_FROM_CAPTURE = 2, BEHIND_CAPTURE = 4 };
 
-/* Begins the text with the part of the path in which packets were lost before timeouts. Appends
- * nothing if the capture does not show this part, or if packets were reordered, because a timeout
- * then need not show a loss. Returns the separator of the next line. */
+/* Begins the hint with the part of the path in which packets were lost before ACK timeouts. Appends
+ * nothing if the capture does not show this part. Also appends nothing if packets were reordered,
+ * because a loss is then not the only cause of a timeout. Returns the separator of the next
+ * line. */
 static const char *add_timeout_place(struct strbuf *t, const struct slow_direction *w)
 {
     const struct roce_timeout_losses *losses = &w->mine->timeout_losses;
@@ -423,7 +425,7 @@ const struct slow_cause slow_refused = {slow_is_refused,
                                         "roce.analysis.retransmission && roce.analysis.cause == 6",
                                         0};
 
-/* Returns whether the requester retransmitted for unknown causes only. */
+/* Returns whether the requester retransmitted for unknown reasons, and no other cause applies. */
 static bool is_unexplained(const struct slow_direction *w)
 {
     return slow_go_backs(w, ROCE_CAUSE_UNKNOWN) > 0 && !slow_is_overtaken(w) &&

@@ -13,8 +13,8 @@ struct places {
     const struct roce_conn_summary *sum;
 };
 
-/* Adds a place, with the beginning of its text: the number of the lost packets and their sender.
- * `one` is the noun. Returns the text, to which the caller appends. */
+/* Adds a place. Its text begins with the number of the lost packets, the noun `one` and the address
+ * of their sender `side`. Returns the text, to which the caller appends. */
 static struct strbuf add_place(struct places *places, unsigned side, enum loss_part part,
                                uint64_t packets, const char *one)
 {
@@ -37,8 +37,9 @@ static const char *was(uint64_t cnt)
     return cnt == 1 ? "was" : "were";
 }
 
-/* Adds the requests of `side` that the capture lacks or shows damaged, and those that a sequence
- * NAK reports although the capture has them. */
+/* Adds the places in which requests of `side` were damaged or lost. Requests were lost before the
+ * capture point if the capture lacks them. Requests were lost behind it if they were captured and a
+ * sequence NAK reports that they are missing. */
 static void add_requests(struct places *places, unsigned side, const struct slow_direction *w)
 {
     const uint64_t before = w->gone + w->mine->missing_repeats,
@@ -66,7 +67,8 @@ static void add_requests(struct places *places, unsigned side, const struct slow
     }
 }
 
-/* Adds the responses of `side` that the requester lacked. `w` is the direction of the requester. */
+/* Adds the places in which responses of `side` were lost. `w` describes the requests to which they
+ * belong. */
 static void add_responses(struct places *places, unsigned side, const struct slow_direction *w)
 {
     const struct roce_read_restarts *gaps = &w->mine->read_gap_restarts,
@@ -88,7 +90,8 @@ static void add_responses(struct places *places, unsigned side, const struct slo
     }
 }
 
-/* Adds what timeouts show that no other place has. */
+/* Adds the losses that only ACK timeouts show: ignored NAKs, missing ends of messages, and requests
+ * without a response. `side` is the requester. */
 static void add_timeouts(struct places *places, unsigned side, const struct slow_direction *w)
 {
     const struct roce_timeout_losses *losses = &w->mine->timeout_losses;
@@ -129,7 +132,8 @@ unsigned loss_places(const struct roce_conn_summary *sum, struct loss_place plac
             add_requests(&places, side, &w);
         if (!slow_is_answer_overtaken(&w) && !w.its->any_order)
             add_responses(&places, !side, &w);
-        /* If a request was never answered, the peer may be gone. */
+        /* If the connection failed or got stuck, timeouts do not show a loss, because the peer may
+         * have stopped. */
         if (!ended && !slow_is_overtaken(&w) && !slow_is_one_sided(&w))
             add_timeouts(&places, side, &w);
     }

@@ -11,7 +11,7 @@
 enum loss_part {
     LOSS_BEFORE, /* from the sender to the capture point */
     LOSS_BEHIND, /* from the capture point to the receiver */
-    LOSS_BEYOND, /* from the capture point to the receiver, or back from it (the response) */
+    LOSS_BEYOND, /* between the capture point and the receiver: the request or its response */
     LOSS_PARTS
 };
 
@@ -19,7 +19,7 @@ struct loss_place {
     unsigned side; /* sender of the lost packets */
     enum loss_part part;
     uint64_t packets;
-    char text[256]; /* what was lost, and where, without a full stop */
+    char text[256]; /* which packets were lost, and where; without a full stop */
 };
 
 #define LOSS_PLACES_MAX 16u /* maximum number of places of a connection */

@@ -46,7 +46,8 @@ bool path_delays(const struct path *path, uint64_t wait)
     return delay_of(path) >= SLOW_NS && delay_of(path) >= wait / 2;
 }
 
-/* Appends how many packets of an endpoint the path lost or damaged. */
+/* Appends how many packets of the endpoint `addr` were lost or damaged: `cnt` of `of` packets.
+ * `what` is "lost" or "damaged". */
 static void add_part(struct strbuf *t, const char **sep, uint64_t cnt, uint64_t of,
                      const uint8_t addr[16], const char *what)
 {

@@ -10,9 +10,11 @@
 #include "check/points/two_points.h"
 #include "util/strbuf.h"
 
-/* The packets of one requester and of its responder between the two capture points. */
+/* Packets of one connection between the two capture points. "My" packets are those of the
+ * requester, "its" packets those of the responder. */
 struct path {
-    /* Packets of the requester, and of its responder; both NULL without a second capture. */
+    /* Packets of the requester and of the responder. Both are NULL without a second capture, or if
+     * the captures have no packet of the connection in common. */
     const struct two_points_path *mine, *its;
     const uint8_t *my_addr, *its_addr;
     const struct two_points *points;
@@ -31,14 +33,14 @@ bool path_loses_responses(const struct path *path);
  * must be at least half of the wait, and at least 100 µs. */
 bool path_delays(const struct path *path, uint64_t wait);
 
-/* Frame `frame` of capture a contains the last request of the requester. If both captures have this
- * request, appends that it was not lost between the two capture points. Otherwise appends the text
- * of path_text(). */
+/* Appends whether the last request of the requester passed both capture points. `frame` is the
+ * frame of this request in capture a. If capture b lacks the request, appends path_text()
+ * instead. */
 void path_last_text(struct strbuf *t, const struct path *path, uint32_t frame);
 
-/* Appends how many packets were lost or damaged between the two capture points, and a hint which
- * faults of this part of the path to look for. If `slow` is true, the delay of the path explains
- * the waits of a requester; then also appends the delay. */
+/* Appends how many packets were lost or damaged between the two capture points, and for which
+ * faults to check this part of the path. If `slow` is true, also appends the delay. Set `slow` if
+ * this delay explains the waits of a requester. */
 void path_text(struct strbuf *t, const struct path *path, bool slow);
 
 #endif

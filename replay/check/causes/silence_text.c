@@ -3,13 +3,14 @@
 
 #include "check/base/conn_state.h"
 
-/* Silences are notable if they last at least TIME_PERCENT of the connection's duration, and at most
- * PACKETS_PERCENT of its packets follow a silence. A program that sends seldom has many silences,
- * which are not notable. */
+/* Silences are notable if two conditions hold. They last at least TIME_PERCENT of the connection's
+ * duration, and at most PACKETS_PERCENT of its packets follow a silence. If a program sends seldom,
+ * many packets follow a silence, so these silences are not notable. */
 #define TIME_PERCENT    10u
 #define PACKETS_PERCENT 1u
-/* Silences of similar lengths look like ACK timeouts. In a connection with at least SIMILAR_PACKETS
- * packets, they are notable even if up to SIMILAR_PERCENT of the packets follow a silence. */
+/* Silences of similar lengths may be ACK timeouts. If the connection has at least SIMILAR_PACKETS
+ * packets, such silences are notable even if up to SIMILAR_PERCENT of the packets follow a
+ * silence. */
 #define SIMILAR         2u /* longest silence: at most 5/SIMILAR times as long as the shortest */
 #define SIMILAR_PERCENT 10u
 #define SIMILAR_PACKETS 100u /* a connection with fewer packets is not busy */

@@ -9,15 +9,17 @@
 #include "check/causes/time_budget.h"
 #include "check/causes/wait_causes.h"
 
-/* Limits in percent of the packets and of the duration of a connection. A connection below both
- * limits is not reported as slow. */
+/* Limits in percent of the packets and of the duration of a connection. A connection is slow if its
+ * retransmitted or damaged packets reach the first limit, or if its waits reach the second. It is
+ * also slow if its rate fell after CNPs. */
 #define PACKETS_PERCENT 1u
 #define TIME_PERCENT    5u
 
 #define LINE_LEN 1024
 
-/* Possible causes, each with the kind of wait to which it leads. WAIT_CAUSES stands for several
- * kinds. For example, reordering leads to sequence NAKs and to ACK timeouts. */
+/* Possible causes, each with the kind of wait that it leads to. WAIT_CAUSES marks a cause that
+ * leads to several kinds of wait. For example, reordering leads to sequence NAKs and to ACK
+ * timeouts. */
 static const struct {
     const struct slow_cause *cause;
     enum wait_cause wait;
@@ -44,16 +46,17 @@ static const struct {
 #define CAUSES (sizeof(causes) / sizeof(causes[0]))
 
 /* Returns whether only the responses were captured, and at least PACKETS_PERCENT of them are RNR
- * NAKs. The requester waited after each one, but the capture does not show how long. */
+ * NAKs. The requester waited after each RNR NAK, but without its requests the capture does not show
+ * how long. */
 static bool is_refused(const struct slow_direction *w)
 {
     return !w->facts->paired && w->mine->packets == 0 && w->its->rnr_naks &&
            w->its->rnr_naks * 100 >= w->its->packets * PACKETS_PERCENT;
 }
 
-/* Returns how many responses repeat the data of earlier ones because the requester retransmitted a
- * READ. Without a retransmission, the network or the capture duplicated the responses or a request.
- */
+/* Returns the number of READ responses of this side that repeat earlier data because the requester
+ * retransmitted a READ. Returns 0 if the capture shows that the requester retransmitted nothing:
+ * the network or the capture then duplicated the responses or a request. */
 static uint64_t repeated_responses(const struct slow_direction *w)
 {
     const bool asked = !w->facts->paired || w->its->packets == 0 || w->its->missing_repeats ||
@@ -94,8 +97,8 @@ bool check_conn_paused(const struct roce_conn_summary *sum)
            !check_conn_slow(sum);
 }
 
-/* Appends the cause of more than half of the `again` retransmitted packets, if there is such a
- * cause. */
+/* Appends the reason for which the requester retransmitted more than half of its `again`
+ * retransmitted packets, if there is such a reason. */
 static void add_main_cause(struct strbuf *t, const struct slow_direction *w, uint64_t again)
 {
     static const struct {
@@ -120,9 +123,9 @@ static void add_main_cause(struct strbuf *t, const struct slow_direction *w, uin
     }
 }
 
-/* Appends how many retransmitted packets the sequence NAKs named, and how many others the requester
- * retransmitted because of go-back-N. Appends nothing if other causes led to retransmissions, or if
- * the capture lacks retransmissions. */
+/* Appends how many retransmitted packets had the PSN of a sequence NAK, and how many others
+ * followed because of go-back-N. Appends nothing if the requester also retransmitted for other
+ * reasons, or if the capture lacks retransmissions. */
 static void add_followers(struct strbuf *t, const struct slow_direction *w, uint64_t again)
 {
     const struct roce_retx_summary *r = &w->mine->retx[ROCE_CAUSE_SEQ_NAK];
@@ -158,9 +161,9 @@ static void print_retransmitted(FILE *out, const struct slow_direction *w, const
     fprintf(out, "%s\n", buf);
 }
 
-/* Stores the indices of the causes that apply, in the order of reports. Slow connection setups and
- * causes that belong to several kinds of wait are first. The other causes follow, sorted by the
- * time spent waiting, the longest first. Returns their number. */
+/* Stores the indexes of the causes that apply, in the order in which the report prints them. First
+ * are slow connection setups and causes that lead to several kinds of wait. The other causes
+ * follow, the one with the longest wait first. Returns the number of causes. */
 static unsigned list_causes(const struct slow_direction *w, unsigned list[CAUSES])
 {
     uint64_t waited[CAUSES];
@@ -184,8 +187,8 @@ static unsigned list_causes(const struct slow_direction *w, unsigned list[CAUSES
     return cnt;
 }
 
-/* Prints one direction. Returns whether it has a cause that losses or delays between two capture
- * points may explain. */
+/* Prints the requests of one side: waits, retransmissions and causes. Returns whether losses or
+ * delays between two capture points may explain one of the causes. */
 static bool print_side(FILE *out, const struct slow_direction *w, const char *arrow,
                        const char *scope)
 {
@@ -216,7 +219,8 @@ static bool print_side(FILE *out, const struct slow_direction *w, const char *ar
         between |= cause->between != 0;
         strbuf_addf(&t, "     %s ", arrow);
         cause->say(&t, w);
-        /* The hint depends only on the first capture. */
+        /* look() appends a hint that uses only the first capture. Omit it if the second capture
+         * explains the cause. */
         if (!slow_is_between(w, cause->between)) {
             strbuf_addf(&t, "\n       ");
             cause->look(&t, w);

@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include "check/points/two_points.h"
 
-/* Returns whether a connection was slow: retransmitted or damaged packets, or the time that they
- * cost, exceed a limit. Returns false for a connection that failed or got stuck, because the report
- * describes it elsewhere. Also returns false for UC and UD, where no requester waits for lost
- * packets. */
+/* Returns whether a connection was slow: it has many retransmitted or damaged packets, its
+ * requesters waited for a long time, or its rate fell after CNPs. Returns false for a connection
+ * that failed or got stuck, because the report describes it elsewhere. Also returns false for UC
+ * and UD, where no requester waits for lost packets. */
 bool check_conn_slow(const struct roce_conn_summary *sum);
 
 /* Returns whether long silences are a notable part of the connection's time (silence_text.h), and
@@ -20,10 +20,11 @@ bool check_conn_slow(const struct roce_conn_summary *sum);
 bool check_conn_paused(const struct roce_conn_summary *sum);
 
 /* Prints the causes of a slow connection, each with a hint where to search. The lines are indented;
- * lines about a side begin with its arrow. `scope` is Wireshark's display filter for the packets of
- * the connection. Unless `scope` is NULL, prints after each cause a filter for the packets that
- * show the cause. `points` is the comparison with a second capture, or NULL. If the comparison
- * explains a cause, prints its result instead of the hint. */
+ * lines about a side begin with its arrow.
+ * `scope` is Wireshark's display filter for the packets of the connection. Unless `scope` is NULL,
+ * prints after each cause a filter for the packets that show the cause.
+ * `points` is the comparison with a second capture, or NULL. If losses or delays between the two
+ * capture points explain a cause, prints them instead of the hint. */
 void slow_causes_print(FILE *out, const struct roce_conn_summary *sum, const char *scope,
                        const struct two_points *points);
 

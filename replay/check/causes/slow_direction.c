@@ -7,13 +7,12 @@
 
 /* A connection setup is slow if the REP comes at least this long after the REQ, ms. */
 #define SETUP_MS 1000u
-/* The transmit queue of Soft-RoCE refused packets if two conditions hold. The requester
- * retransmitted single packets without a NAK at least REFUSED_MIN times. On average, they followed
- * the previous packet after less than REFUSED_NS (ns). */
+/* Limits for the conclusion that the transmit queue of Soft-RoCE refused packets. The requester
+ * must have retransmitted single packets without a NAK at least REFUSED_MIN times. The average time
+ * from the previous packet to the retransmission must be less than REFUSED_NS (ns). */
 #define REFUSED_MIN 16u
 #define REFUSED_NS  UINT64_C(100000)
-/* Maximum time between a packet and its duplicate, if the network or the capture made the
- * duplicate, ns. */
+/* Maximum time between a packet and a copy made by the network or the capture, ns. */
 #define DOUBLED_NS UINT64_C(50000)
 
 uint64_t slow_setup_ns(const struct roce_conn_summary *sum)

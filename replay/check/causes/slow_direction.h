@@ -18,25 +18,26 @@ struct slow_direction {
     const struct roce_conn_facts *facts;
     uint8_t timeout_code; /* agreed local ACK timeout of the requester */
     uint64_t ns;          /* duration of the connection, ns */
-    uint64_t naks;        /* number of go-back-N retransmissions after a sequence NAK */
-    /* Number of packets that were lost before the capture point. Lost retransmissions are not
-     * counted. */
+    uint64_t naks;        /* number of go-backs after a sequence NAK */
+    /* Number of packets that were lost before the capture point, without lost retransmissions. */
     uint64_t gone;
-    uint64_t setup_ns; /* time from the REQ of this side to a late REP, ns; otherwise 0 */
-    /* Time for which the peer retransmitted its REP because the RTU of this side was late, ns;
-     * otherwise 0. */
+    uint64_t setup_ns; /* time from the REQ to the REP, ns, if this side sent the REQ and the REP
+                        * was late; otherwise 0 */
+    /* Time for which the peer retransmitted its REP because the RTU of this side was late, ns. 0 if
+     * the RTU was not late. */
     uint64_t rtu_ns;
-    struct path path;    /* packets between the two capture points; its members `mine` and `its` are
-                          * NULL without a second capture */
-    uint64_t silence_ns; /* time in which the connection had notable silences before requests of
-                          * this side, ns */
-    uint64_t idle_ns;    /* time in which the program of this side had nothing to send, without the
-                          * notable silences, ns */
+    struct path path;    /* losses and delays between the two capture points; its members `mine`
+                          * and `its` are NULL without a second capture */
+    uint64_t silence_ns; /* sum of the notable silences (silence_text.h) that end with a request
+                          * of this side, ns */
+    uint64_t idle_ns;    /* time in which the program of this side had nothing to send, ns,
+                          * without `silence_ns` */
 };
 
-/* Losses on one side of the capture point are not mentioned if they are fewer than 1/SLOW_FEW of
- * those on the other side. They may be only apparent, for two reasons. One NAK may stand for
- * several losses. Responses to a READ may be captured while the requester restarts the READ. */
+/* If the losses before and behind the capture point differ by the factor SLOW_FEW or more, the
+ * texts mention only the larger number. The smaller number may be wrong for two reasons: one NAK
+ * may stand for several losses, and READ responses may be captured while the requester already
+ * retransmits the READ. */
 #define SLOW_FEW 3u
 
 /* What happened to packets between two capture points: bits of slow_cause.between. */
@@ -47,21 +48,23 @@ enum {
     SLOW_BY_DELAY = 1u << 2
 };
 
-/* A cause that slowed a direction. */
+/* Cause that made the requests of a side slow. */
 struct slow_cause {
     bool (*is)(const struct slow_direction *);
     void (*say)(struct strbuf *, const struct slow_direction *);  /* appends the cause */
     void (*look)(struct strbuf *, const struct slow_direction *); /* appends where to search */
-    bool cm;            /* CM messages show the cause; they use QP 1, not the connection's QPs */
+    bool cm;            /* CM messages show the cause; `filter` then applies without the
+                         * connection's QPs, because CM messages use QP 1 */
     const char *filter; /* Wireshark's display filter for the packets that show the cause */
-    unsigned between;   /* bit set of SLOW_BY_*: what may have happened to packets between two
-                         * capture points if this cause slowed the direction */
+    unsigned between;   /* bit set of SLOW_BY_*: losses or delays between two capture points that
+                         * can explain this cause */
 };
 
 struct slow_direction slow_direction_of(const struct roce_conn_summary *sum, unsigned side);
 
-/* Returns the time from the REQ of a connection to its REP if that was long, ns; otherwise 0. The
- * connection begins with the REP, so its duration does not include this time. */
+/* Returns the time from the REQ of a connection to its REP, ns, if this time was long; otherwise 0.
+ * The duration of the connection does not include this time, because the connection begins with the
+ * REP. */
 uint64_t slow_setup_ns(const struct roce_conn_summary *sum);
 
 /* Returns how many times the requester went back to an earlier PSN because of `cause`. */
@@ -70,23 +73,23 @@ uint64_t slow_go_backs(const struct slow_direction *w, enum roce_cause cause);
 /* Appends the address of the responder, and its QP if both sides have the same address. */
 void slow_add_host(struct strbuf *t, const struct slow_direction *w);
 
-/* Returns whether packets were reordered, not lost. True if sequence NAKs for late packets explain
- * at least half of the retransmissions. */
+/* Returns whether packets were reordered, not lost: at least half of the go-backs after sequence
+ * NAKs were for packets that arrived late. */
 bool slow_is_overtaken(const struct slow_direction *w);
 
 /* Returns whether packets had a wrong ICRC. */
 bool slow_is_damaged(const struct slow_direction *w);
 
-/* Returns whether packets were lost: the capture has sequence NAKs, and reordered or damaged
- * packets do not explain all of them. */
+/* Returns whether packets were lost: the requester went back after sequence NAKs, and reordered or
+ * damaged packets do not explain all of these NAKs. */
 bool slow_is_lost(const struct slow_direction *w);
 
-/* Returns whether all packets for which the receiver sent sequence NAKs passed the capture point.
- * Behind it, they were lost, or late because other packets overtook them. */
+/* Returns whether the capture has all packets for which the receiver sent sequence NAKs. The
+ * packets were then lost behind the capture point, or other packets overtook them there. */
 bool slow_lost_behind(const struct slow_direction *w);
 
-/* Returns whether READs were retransmitted although all their responses arrived. The responses
- * arrived out of order or too late. */
+/* Returns whether the requester retransmitted READs because their responses arrived out of order.
+ * The evidence is at least two out-of-order READ responses in the capture. */
 bool slow_is_answer_overtaken(const struct slow_direction *w);
 
 /* Returns whether the capture lacks all responses to the requester (check_side_alone()). */
@@ -95,27 +98,28 @@ bool slow_is_one_sided(const struct slow_direction *w);
 /* Returns whether the requester retransmitted after a timeout. */
 bool slow_is_late(const struct slow_direction *w);
 
-/* Returns whether the requester retransmitted after a timeout although no request was lost. */
+/* Returns whether the requester retransmitted after a spurious timeout: no request was lost. */
 bool slow_is_spurious(const struct slow_direction *w);
 
 /* Returns whether the responder had no receive WQE for a request (RNR NAK). */
 bool slow_is_unready(const struct slow_direction *w);
 
-/* Returns whether the responder answered requests that need no receive WQE with RNR NAKs. The usual
+/* Returns whether the responder sent RNR NAKs for requests that need no receive WQE. The usual
  * reason is that the responder first pages in memory (on-demand paging, ODP). */
 bool slow_is_paged(const struct slow_direction *w);
 
-/* Returns whether the requester is Linux Soft-RoCE and its transmit queue refused packets.
- * Soft-RoCE sends such a packet again at once. A capture point before that queue captures each
- * attempt. */
+/* Returns whether the requester is Linux Soft-RoCE and its full transmit queue refused packets.
+ * Soft-RoCE then sends the same packet again at once. If the capture point is before the queue, the
+ * capture has each attempt. */
 bool slow_is_refused(const struct slow_direction *w);
 
-/* Returns whether events between the two capture points explain a wait or a retransmission.
- * `between`: bit set of SLOW_BY_*, the events that can explain it. */
+/* Returns whether losses or delays between the two capture points explain a wait or a
+ * retransmission. `between` is a bit set of SLOW_BY_*: only these kinds of losses and delays are
+ * considered. */
 bool slow_is_between(const struct slow_direction *w, unsigned between);
 
-/* Returns whether packets were captured again for unknown causes, one at a time, and so soon that
- * the network or the capture may have duplicated them. */
+/* Returns whether packets were captured twice for an unknown reason. The two copies follow each
+ * other so soon that the network or the capture may have duplicated the packets. */
 bool slow_is_doubled(const struct slow_direction *w);
 
 /* Returns whether the requester sent more slowly after CNPs. */

@@ -5,7 +5,8 @@
 
 #define LINE_LEN 1024
 
-/* Names of the waits, and the causes of the retransmissions that ended them. */
+/* For each wait: its id in JSON, its texts, and the cause of the retransmission that ended the
+ * wait. */
 static const struct {
     enum roce_cause cause;
     const char *id, *what, *label;
@@ -79,7 +80,7 @@ static unsigned list_waits(const struct slow_direction *w, struct wait_part wait
     return cnt;
 }
 
-/* Returns the idle time, which is at most the time without the waits. */
+/* Returns the idle time of the requester, at most the time that remains without its waits. */
 static uint64_t idle_ns(const struct slow_direction *w)
 {
     const uint64_t waited = all_waited_ns(w), rest = w->ns > waited ? w->ns - waited : 0;
@@ -184,8 +185,8 @@ uint64_t time_budget_waited_ns(const struct roce_conn_summary *sum)
     return a > b ? a : b;
 }
 
-/* Returns " between the two capture points" if the second capture shows that a loss there can
- * explain a wait, otherwise "". `between`: as in slow_is_between(). */
+/* Returns " between the two capture points" if the second capture shows losses there that explain a
+ * wait, otherwise "". `between`: as in slow_is_between(). */
 static const char *place_of(const struct slow_direction *w, unsigned between)
 {
     return slow_is_between(w, between) ? " between the two capture points" : "";
@@ -216,8 +217,8 @@ static void explain_sequence_naks(struct strbuf *t, const struct slow_direction 
                 slow_is_lost(w) && w->gone == 1 ? "" : "s");
 }
 
-/* Appends the part of the path where a loss happened: between the endpoint `addr` and the capture
- * point. */
+/* Appends the part of the path in which a packet was lost. `before`: from the endpoint `addr` to
+ * the capture point; otherwise from the capture point to `addr`. */
 static void add_place(struct strbuf *t, bool before, const uint8_t *addr)
 {
     strbuf_addf(t, before ? " between " : " between the capture point and ");
@@ -225,8 +226,8 @@ static void add_place(struct strbuf *t, bool before, const uint8_t *addr)
     strbuf_addf(t, before ? " and the capture point" : "");
 }
 
-/* Appends what was lost before the ACK timeouts, and in which part of the path. Appends the part
- * only if it is the same for all timeouts. */
+/* Appends which packets were lost before the ACK timeouts. If all losses are in the same part of
+ * the path, also appends this part. */
 static void explain_losses(struct strbuf *t, const struct slow_direction *w)
 {
     const struct roce_timeout_losses *losses = &w->mine->timeout_losses;
@@ -249,7 +250,7 @@ static void explain_losses(struct strbuf *t, const struct slow_direction *w)
     }
 }
 
-/* Appends what led to ACK timeouts. */
+/* Appends the losses that led to ACK timeouts. */
 static void explain_timeouts(struct strbuf *t, const struct slow_direction *w)
 {
     const struct roce_read_restarts *reads = &w->mine->read_restarts;

@@ -20,8 +20,9 @@ struct wait_part {
                         * time_budget_parts() */
 };
 
-/* Returns the cause that names a wait in reports. If the capture lacks the responses to the
- * requester, the reason of a wait before a timeout is unknown. */
+/* Returns the cause by which reports describe a wait. This is `cause`, with one exception: if the
+ * capture lacks the responses to the requester, it does not show the reason of a WAIT_TIMEOUT, so
+ * the result is WAIT_UNKNOWN. */
 enum wait_cause time_budget_words(const struct slow_direction *w, enum wait_cause cause);
 
 /* Returns what a requester waited for, for example "ACK timeouts". */

@@ -14,11 +14,13 @@ enum wait_cause {
     WAIT_RNR_NAK,
     WAIT_SEQ_NAK,
     WAIT_UNKNOWN,
-    WAIT_CREDIT,  /* waits for credits, the receive WQEs that the responder announces */
+    WAIT_CREDIT,  /* waits for credits: a credit is a receive WQE that the responder announces in
+                   * an ACK */
     WAIT_SETUP,   /* waits for the end of the connection setup, after a lost REP or RTU */
-    WAIT_SILENCE, /* waits for new requests of the program, if silence_is_notable() returns true */
+    WAIT_SILENCE, /* waits for new requests of the program, if the silences of the connection are
+                   * notable (silence_text.h) */
     WAIT_CAUSES,
-    /* The rest of the time. */
+    /* Time without a wait. */
     TIME_IDLE = WAIT_CAUSES, /* all requests were acknowledged, and no packet was captured */
     TIME_SENDING,
     TIME_PARTS

@@ -97,9 +97,9 @@ const struct slow_cause slow_response_late = {
     "roce.analysis.ack_rtt >= 0.01 || roce.analysis.response_time >= 0.01",
     SLOW_BY_DELAY};
 
-/* Appends two averages: the wait that an RNR NAK demands, and the wait of the requester. The time
- * budget counts the second one from the latest packet of the requester, which the requester may
- * have sent after the NAK. If the time since the NAK is much longer, appends it too. */
+/* Appends two averages for the RNR NAKs: the wait that the NAK demands, and the wait of the
+ * requester. The requester's wait begins with its latest packet, which it may have sent after the
+ * NAK. If the time from the NAK to the retransmission is much longer, appends this time too. */
 static void add_waited(struct strbuf *t, const struct slow_direction *w)
 {
     const uint64_t cnt = slow_go_backs(w, ROCE_CAUSE_RNR_NAK),
@@ -182,7 +182,7 @@ static void say_paged(struct strbuf *t, const struct slow_direction *w)
                 w->its->rnr_paged,
                 w->its->may_be_rxe ? ", or it is Linux Soft-RoCE and its transmit queue was full"
                                    : "");
-    if (!slow_is_unready(w)) /* say_unready() appends the waits if slow_is_unready() returns true */
+    if (!slow_is_unready(w)) /* otherwise say_unready() appends the waits */
         add_waited(t, w);
 }
 
@@ -246,7 +246,8 @@ static void look_spurious(struct strbuf *t, const struct slow_direction *w)
     strbuf_addf(t, " after the requests; the requester waited ");
     strbuf_add_durations(t, w->mine->timeout_min_ns, w->mine->timeout_max_ns);
     strbuf_addf(t, "\n       ");
-    /* If the responses are late, the text already names the host. */
+    /* If some responses came late without a retransmission, the hint of slow_response_late already
+     * names the host. */
     if (!is_response_late(w)) {
         add_slow_host(t, w);
         strbuf_addf(t, "; ");
@@ -258,8 +259,8 @@ const struct slow_cause slow_spurious = {
     slow_is_spurious, say_spurious, look_spurious, false, "roce.analysis.spurious_retransmission",
     SLOW_BY_DELAY};
 
-/* Returns whether the requester uses adaptive retransmission: it chooses the wait before a
- * retransmission itself, not by the local ACK timeout. */
+/* Returns whether the requester uses adaptive retransmission: its RNIC chooses the wait before a
+ * retransmission and ignores the local ACK timeout. */
 static bool is_adaptive(const struct slow_direction *w)
 {
     return w->mine->adaptive && !w->mine->may_be_rxe && (slow_is_late(w) || slow_is_spurious(w));

@@ -110,7 +110,8 @@ bool two_points_passed(const struct two_points *all, uint32_t frame)
     return p && p->mate != NO_MATE;
 }
 
-/* Counts a sequence NAK for a request that was captured before the NAK. */
+/* Counts a sequence NAK at the request for which it was sent, if the capture has this request
+ * before the NAK. */
 static void record_finding(void *user, const struct roce_finding *finding)
 {
     struct point_capture *at = user;

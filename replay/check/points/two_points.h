@@ -40,8 +40,8 @@ void two_points_del(struct two_points *points); /* Frees the comparison. `points
 /* Returns the watch that records capture 0 (a) or 1 (b). */
 struct check_watch two_points_watch(struct two_points *points, unsigned capture);
 
-/* Sets the times of the first and the last frame, of any protocol, of capture 0 or 1, ns. Packets
- * of the other capture before or after this time are not compared. */
+/* Sets the times of the first and the last frame of capture 0 or 1, of any protocol, ns. The
+ * comparison ignores packets of the other capture before or after this time. */
 void two_points_ran(struct two_points *points, unsigned capture, uint64_t first_time,
                     uint64_t last_time);
 
@@ -58,8 +58,8 @@ const struct two_points_path *two_points_path(const struct two_points *points,
 /* Returns whether both captures have the packet in frame `frame` of capture a. */
 bool two_points_passed(const struct two_points *points, uint32_t frame);
 
-/* Returns whether the delays of packets are known: both captures have packets of both directions,
- * and the times of these packets do not contradict each other. */
+/* Returns whether the delays of packets are known. For this, both captures need packets of both
+ * directions in common, and the times of these packets must not contradict each other. */
 bool two_points_has_delays(const struct two_points *points);
 
 /* Prints the result of the comparison. */

@@ -24,7 +24,8 @@ static int64_t difference(const struct two_points *all, const struct point_packe
     return (int64_t)(all->at[1].packet[a->mate].time - a->time);
 }
 
-/* Returns the resolution of the timestamps, ns: that of the coarser of the two captures. */
+/* Returns the resolution of the timestamps, ns. If the captures differ, returns the coarser
+ * resolution. */
 static int64_t clock_grain(const struct two_points *all)
 {
     int64_t most = 0;
@@ -91,7 +92,7 @@ static const struct point_direction *reverse_of(const struct two_points *all, ui
     return i == KEYMAP_NONE ? NULL : &all->dir[i];
 }
 
-/* Fills the time differences of the directions that have matched packets. */
+/* Fills the time differences of each direction that has matched packets. */
 static void find_differences(struct two_points *all)
 {
     int64_t *ns = all->ns;
@@ -108,9 +109,10 @@ static void find_differences(struct two_points *all)
     }
 }
 
-/* Guesses the median time difference of each direction in which every packet occurs several times.
- * Of several equal packets, the first one in each capture is usually the same packet, so these are
- * matched for the guess. Afterwards the matches are removed, because some of them are wrong. */
+/* Guesses the median time difference of each direction without a matched packet, in which every
+ * packet occurs several times. For the guess, matches the first of several equal packets in both
+ * captures, because these two are usually the same packet. Afterwards removes these matches,
+ * because some of them are wrong. */
 static void guess_medians(struct two_points *all, struct point_packet **a, struct point_packet **b)
 {
     two_points_match(all, a, b, MATCH_FIRST);
@@ -179,9 +181,9 @@ static void find_common(struct two_points *all, unsigned which, uint32_t dir)
     }
 }
 
-/* Returns whether the other capture was running when packet `i` of a direction passed the other
- * capture point. This is true if the packet was captured between two packets that both captures
- * have, or if its time, corrected by the delay, is inside the other capture. If no packet of the
+/* Returns whether the other capture was running when packet `i` of a direction passed its capture
+ * point. This is true in two cases: the packet was captured between two packets that both captures
+ * have, or its time, corrected by the delay, is inside the other capture. If no packet of the
  * direction is in both captures, the delay is assumed to be 0. */
 static bool is_during(const struct two_points *all, unsigned which, uint32_t dir, uint32_t i)
 {
@@ -197,8 +199,8 @@ static bool is_during(const struct two_points *all, unsigned which, uint32_t dir
     return early >= (int64_t)other->first_time && late <= (int64_t)other->last_time;
 }
 
-/* Some of the `lost` packets were acknowledged, so the second capture only lacks them. Returns
- * their number. */
+/* Returns how many of the `lost` packets the receiver acknowledged. These packets were not lost;
+ * the second capture only lacks them. */
 static uint64_t missed_of(const struct point_direction *d, uint64_t lost)
 {
     const uint64_t missed = d->losses[!d->from_b].missed;
@@ -235,17 +237,18 @@ static uint64_t mark_disorder(const struct two_points *all, uint32_t dir)
     return late;
 }
 
-/* Marks the packets whose previous transmission has the mark `in_disorder`. `sorted` is the result
- * of two_points_sort(). */
+/* Sets `again` for each packet whose previous transmission was `in_disorder`. `sorted` is the
+ * result of two_points_sort(). */
 static void mark_again(struct point_packet *const *sorted, uint32_t cnt)
 {
     for (uint32_t i = 1; i < cnt; i++)
         sorted[i]->again = two_points_equal(sorted[i - 1], sorted[i]) && sorted[i - 1]->in_disorder;
 }
 
-/* Counts packet `p` of the first point of a direction, in the result of the direction and in its
- * flow. `outside`: the packet passed while the second capture was not running. `lacks`: the second
- * capture lacks the whole direction, so the packet is not lost for its flow. */
+/* Counts packet `p`, captured at the first point of a direction, in the results of the direction
+ * and of its flow. `outside`: the second capture was not running when the packet passed. `lacks`:
+ * the second capture lacks the whole direction, so the packet is not counted as lost for its
+ * flow. */
 static void count_first(struct two_points *all, uint32_t dir, const struct point_packet *p,
                         bool outside, bool lacks)
 {
@@ -275,8 +278,8 @@ static void count_first(struct two_points *all, uint32_t dir, const struct point
     path->delay_max = ns > path->delay_max ? ns : path->delay_max;
 }
 
-/* Counts packet `p` of the second point of a direction. `during`: the first capture was running
- * when the packet passed. */
+/* Counts packet `p`, captured at the second point of a direction. `during`: the first capture was
+ * running when the packet passed. */
 static void count_second(struct two_points *all, uint32_t dir, const struct point_packet *p,
                          bool during)
 {

@@ -14,7 +14,7 @@
 #include "util/keymap.h"
 
 #define FRAMES_LISTED 6u         /* number of lost frames in the report */
-#define NO_MATE       UINT32_MAX /* the other capture lacks the packet */
+#define NO_MATE       UINT32_MAX /* point_packet.mate: the other capture lacks the packet */
 
 struct point_packet {
     uint64_t key;  /* hash of addresses, QP, PSN and opcode */
@@ -25,11 +25,11 @@ struct point_packet {
     uint32_t flow; /* index in two_points.flow */
     uint32_t mate; /* index of the packet in the other capture, or NO_MATE */
     uint8_t naks;  /* number of sequence NAKs for this transmission, at most 255 */
-    bool copy : 1; /* the analysis of the capture found this to be a copy of an earlier packet */
+    bool copy : 1; /* a copy of an earlier packet, made by the network or the capture */
     bool damaged : 1;
     bool in_disorder : 1; /* captured after a packet that was sent later, or before one that was
                            * sent earlier */
-    bool again : 1;       /* the previous transmission of the same packet was `in_disorder` */
+    bool again : 1;       /* a retransmission whose previous transmission was `in_disorder` */
 };
 
 /* Source and destination of a direction. */
@@ -46,10 +46,10 @@ struct point_flow_key {
 /* Losses of one direction, inferred from one capture alone. */
 struct point_losses {
     uint64_t before; /* packets that never reached the capture point */
-    /* READ responses that were captured, and that were lost or late between the capture point and
-     * the requester: the requester retransmitted the READ. */
+    /* READ responses that were captured but lost or late between the capture point and the
+     * requester. The requester retransmitted their READs. */
     uint64_t behind;
-    /* Requests that the receiver acknowledged, and that this capture lacks. */
+    /* Requests that this capture lacks although the receiver acknowledged them. */
     uint64_t missed;
 };
 
@@ -93,12 +93,14 @@ struct point_direction {
     bool emptied; /* two_points_adopt() moved all packets to another direction */
     bool matched; /* at least one packet of this direction is in both captures */
     bool guessed; /* true: `matched` is false, and `median` is a guess of guess_medians() */
-    /* Time at b minus the time at a, of the packets that occur once in each capture, ns. */
+    /* Time in capture b minus time in capture a, ns: least, median and greatest value over the
+     * packets that occur once in each capture. */
     int64_t least, median, most;
     struct point_losses losses[2]; /* [0]: inferred from capture a, [1]: from b */
     uint32_t begin[2];             /* index of the first packet in point_capture.by_dir */
     uint32_t cnt[2];               /* number of packets in each capture */
-    /* The first and the last packet that both captures have, in the order of each capture. */
+    /* First and last packet of the direction that both captures have. The elements are for capture
+     * a and b: index among the packets of the direction. */
     uint32_t first_common[2], last_common[2];
     struct point_result result; /* set by two_points_compare() */
 };
@@ -120,8 +122,9 @@ struct two_points {
     int64_t *ns; /* array with one time difference for each packet of capture a, ns */
 };
 
-/* Returns whether packet `p` of capture `which` is counted. A packet marked as a copy is counted
- * only if the other capture has the packet without this mark: it is then a retransmission. */
+/* Returns whether packet `p` of capture `which` is counted. A packet that the analysis took for a
+ * copy is not counted, with one exception: if the other capture has the packet and did not take it
+ * for a copy, it is a retransmission. */
 static inline bool two_points_counts(const struct two_points *all, unsigned which,
                                      const struct point_packet *p)
 {

@@ -3,7 +3,7 @@
 #include <string.h>
 #include "check/points/two_points_data.h"
 
-/* misfit() adds this time, ns, if the packet would have arrived before it was sent. */
+/* misfit() adds this time, ns, if a match would mean that the packet arrived before it was sent. */
 #define BEFORE_SENT (UINT64_MAX / 4)
 /* Maximum number of packets with damaged addresses whose originals are searched in the other
  * capture. */
@@ -53,9 +53,9 @@ static void join_packets(struct two_points *all, struct point_packet *a, struct 
 }
 
 /* Returns a measure, ns, of how unlikely it is that packet `a` of capture a and packet `b` of
- * capture b are the same packet. It is the deviation of their time difference from the median of
- * the direction; without a median, from a delay of 0. Adds BEFORE_SENT if the packet would have
- * arrived before it was sent. */
+ * capture b are the same packet. The measure is the deviation of their time difference from the
+ * median of the direction. Without a median, it is the deviation from a delay of 0. Adds
+ * BEFORE_SENT if the packet would have arrived before it was sent. */
 static uint64_t misfit(const struct two_points *all, const struct point_packet *a,
                        const struct point_packet *b)
 {
@@ -67,9 +67,9 @@ static uint64_t misfit(const struct two_points *all, const struct point_packet *
     return (uint64_t)off + (delay < -all->spread - 1 ? BEFORE_SENT : 0);
 }
 
-/* Matches two groups of equal packets, one from each capture. Each packet of the smaller group is
- * matched with the packet of the other group that has the smallest misfit(), without changing the
- * order. */
+/* Matches two groups of equal packets, one group from each capture. Matches each packet of the
+ * smaller group with the packet of the other group for which misfit() is smallest. The matches keep
+ * the order of the packets in both captures. */
 static void match_repeated(struct two_points *all, struct point_packet **a, uint32_t a_cnt,
                            struct point_packet **b, uint32_t b_cnt)
 {
@@ -173,7 +173,8 @@ void two_points_match_damaged(struct two_points *all, uint32_t dir)
 {
     const unsigned second = !all->dir[dir].from_b;
     struct point_capture *first = &all->at[!second];
-    uint32_t at = 0; /* index after the latest matched packet of the first point */
+    uint32_t at = 0; /* index of the packet at the first point after the packet that was matched
+                      * last */
 
     for (uint32_t i = 0; i < all->dir[dir].cnt[second]; i++) {
         struct point_packet *p = two_points_packet(all, second, dir, i), *o;

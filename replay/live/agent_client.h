@@ -21,7 +21,7 @@ struct agent_client {
     char *buf; /* bytes received after the last complete line */
     size_t len, cap;
     char name[128]; /* address of the agent: HOST:PORT or unix:PATH */
-    /* Called every few milliseconds while the client waits for a reply; NULL: no such calls. */
+    /* Called every few milliseconds while the client waits for a reply. May be NULL. */
     void (*idle)(void *ctx);
     void *idle_ctx;
     /* Properties of the target's device, from the agent's reply to "hello". */
@@ -29,7 +29,7 @@ struct agent_client {
     uint32_t mtu;
     uint32_t rd_atomic;
     bool atomic;
-    bool uc, ud;   /* the device can create UC QPs and UD QPs, respectively */
+    bool uc, ud;   /* `uc`: the device supports UC QPs; `ud`: UD QPs */
     bool drills;   /* the agent supports the requests that drills (replay/drill) need */
     int code;      /* errno value in the agent's latest refusal of a request; 0: no refusal */
     int gid_index; /* GID index of the target's address */

@@ -8,10 +8,11 @@
 #include "util/hex.h"
 #include "wire/opcode.h"
 
-#define RECV_DEPTH 512u /* receives of a QP of the agent */
+#define RECV_DEPTH 512u /* maximum number of outstanding receive WQEs of a QP of the target */
 
-/* Local ACK timeout of the target as requester: 4.096 us * 2^16 = 268 ms. A loaded machine can send
- * our responses in this time, and tests that wait for a retransmission do not take long. */
+/* Local ACK timeout of the target as requester: 4.096 us * 2^16 = 268 ms. It is long enough for a
+ * loaded machine to send our responses, and short enough for tests that wait for a
+ * retransmission. */
 #define TIMEOUT_CODE 16
 
 static json_t *access_json(unsigned access)
@@ -81,8 +82,8 @@ static int make_region(struct live *live, uint32_t device, uint32_t idx, struct 
     return 0;
 }
 
-/* Returns the reason why the target cannot execute the requests of direction `s`, or NULL if it
- * can. */
+/* Returns the reason why the target cannot execute the recorded requests of direction `s`, or NULL
+ * if it can. */
 static const char *unsupported_run(const struct live *live, const struct inferred_setup *s)
 {
     if (s->mtu > live->port.iface.path_mtu)
@@ -240,8 +241,8 @@ static json_t *store_json(const struct live *live, const struct live_event *e,
     return out;
 }
 
-/* The event changes a region or QP that the agent has already created. So a refusal by the agent is
- * an error here, not a reason to skip the connection. */
+/* A refusal of this event is an error, not a reason to skip the connection: the agent has already
+ * created the region or QP that the event changes. */
 int agent_setup_event(struct live *live, const struct live_event *e, struct error *error)
 {
     struct live_run *run = &live->run[e->run];

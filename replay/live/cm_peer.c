@@ -12,8 +12,8 @@
 /* Time to wait until the target's program connects to us, ns. */
 #define LISTEN_NS UINT64_C(30000000000)
 
-/* Maximum number of requests of one connection that may arrive later than --tolerance, or not at
- * all. After that, the replay no longer waits for requests of this connection. */
+/* Limit of requests of one connection that the target sends later than --tolerance, or not at all.
+ * After this number, the replay no longer waits for requests of this connection. */
 #define MISSES_MAX 4u
 
 enum cm_peer_turn_kind { TURN_CM, TURN_EVENT, TURN_STEP };
@@ -22,8 +22,9 @@ struct cm_peer_turn {
     uint32_t pkt;
     enum cm_peer_turn_kind kind;
     uint32_t exch;
-    /* Index of what is played. TURN_CM: message of the CM exchange. TURN_EVENT: event of the live
-     * script. TURN_STEP: packet of the direction in which the target sends requests. */
+    /* TURN_CM: index of the message in the CM exchange. TURN_EVENT: index of the event in the live
+     * script. TURN_STEP: index in setup.event of the direction in which the target sends
+     * requests. */
     uint32_t idx;
     uint32_t seq;
 };
@@ -183,8 +184,8 @@ static bool list_turns(struct cm_peer *peer)
 
 /* Waits for requests of the target, at most the time of option --tolerance. If `event` is
  * EVENT_NONE, waits for every request that precedes the current packet in the capture. Otherwise
- * waits until request_tracker_may_proceed() permits the replay to play event `event`. Returns 0, or
- * -1 and an error. */
+ * waits until request_tracker_may_proceed() returns true for event `event`. Returns 0, or -1 and an
+ * error. */
 static int wait_request(struct cm_peer *peer, struct cm_peer_conn *conn, uint32_t event,
                         struct error *error)
 {
@@ -215,8 +216,8 @@ static int play_cm(struct cm_peer *peer, const struct cm_peer_turn *turn, struct
             return -1;
         live_cm_act(&peer->cm, turn->exch, turn->idx);
     } else {
-        /* Wait longer for the first connection: a person or a script starts the target's program.
-         */
+        /* A person or a script starts the target's program, so wait longer for its first
+         * connection. */
         if (!peer->connected && peer->cm.ours == CM_PASSIVE && patience < LISTEN_NS)
             patience = LISTEN_NS;
         if (live_cm_expect(&peer->cm, turn->exch, turn->idx, patience, learn_private, peer,

@@ -71,8 +71,8 @@ static void mark_rkeys_known(const struct shadow_memory *memory, const uint8_t *
         rkey_known[mention[i].region] = true;
 }
 
-/* Returns the first region whose R_Key our requests use although the peer has not sent this R_Key
- * in an earlier packet of the capture. Returns NULL if there is none. */
+/* Returns the first region whose R_Key our requests use before the peer has sent this R_Key in the
+ * capture. Returns NULL if there is none. */
 static const struct shadow_region *find_unknown_rkey(struct cm_peer_conns *conns, uint32_t exch,
                                                      bool *rkey_known)
 {
@@ -125,8 +125,8 @@ static const struct shadow_region *find_unknown_rkey(struct cm_peer_conns *conns
 /* ---- selecting directions ----------------------------------------------------------------------
  */
 
-/* Copies the reason for skipping a direction. The session owns the copy. Returns the copy, or "no
- * memory". */
+/* Copies the text `text`, the reason for skipping a direction. The session owns the copy. Returns
+ * the copy, or "no memory". */
 static const char *keep_reason(struct cm_peer_conns *conns, const char *text)
 {
     struct session *d = conns->live->drive;
@@ -159,8 +159,8 @@ static uint32_t cm_exchange_of_run(const struct cm_peer_conns *conns, uint32_t i
             if (memcmp(flow->src, x->addr[asks], 16) == 0 &&
                 memcmp(flow->dst, x->addr[!asks], 16) == 0 && s->peer_qpn == exch->rec_qpn[asks] &&
                 s->qpn == exch->rec_qpn[!asks]) {
-                found = i; /* do not stop here: if several exchanges have these QPNs, the
-                            * connection belongs to the latest one before its packets */
+                found = i; /* do not stop here: if several exchanges have these QPNs, the last
+                            * one before the first packet of the connection set it up */
                 *we_request = asks == conns->cm->ours;
             }
     }
@@ -195,8 +195,8 @@ static const char *unplayable_run(const struct cm_peer_conns *conns, uint32_t id
     return NULL;
 }
 
-/* Returns whether a message of the direction has several packets. Both ends must then use the
- * recorded path MTU, so that they divide their messages as in the capture. */
+/* Returns whether a message of the direction has several packets. Then both ends must use the
+ * recorded path MTU, so that they divide the messages as in the capture. */
 static bool is_cut_by_mtu(const struct inferred_setup *s)
 {
     for (uint32_t i = 0; i < s->event_cnt; i++) {

@@ -27,8 +27,9 @@ struct cm_peer_conn {
      * sends the requests of `in`. LIVE_RUN_NONE: the direction is not played. */
     uint32_t out, in;
     struct request_tracker tracker; /* live requests of direction `in` */
-    /* Highest relative PSN of the requests that the capture contains before the current packet, and
-     * that the recorded endpoint in place of the target sent. */
+    /* Highest relative PSN of the recorded requests of `in` that precede the current packet in the
+     * capture. Before our endpoint sends its next frame, it waits until the target has sent this
+     * PSN. */
     int64_t wanted;
     unsigned misses; /* number of requests that did not arrive in time */
 };
@@ -48,8 +49,8 @@ int cm_peer_conns_open(struct cm_peer_conns *conns, struct live *live,
                        struct rc_requester *requester, struct live_cm *cm);
 void cm_peer_conns_close(struct cm_peer_conns *conns);
 
-/* Learns the target's live R_Keys (learn_rkeys()) from `len` bytes that the target sent on the
- * connection of exchange `exch`. `recorded`: the corresponding bytes of the capture. */
+/* Learns the target's live R_Keys (learn_rkeys()) from `live`, the `len` bytes that the target sent
+ * on the connection of exchange `exch`. `recorded`: the corresponding bytes of the capture. */
 void cm_peer_conns_learn(struct cm_peer_conns *conns, uint32_t exch, const uint8_t *recorded,
                          uint8_t *live, size_t len);
 

@@ -15,7 +15,7 @@
 #include "util/hex.h"
 #include "wire/gid.h"
 
-#define SEND_DEPTH 4u            /* work requests of a QP of the agent */
+#define SEND_DEPTH 4u            /* maximum number of outstanding work requests of a QP */
 #define DATA_MAX   (256u * 1024) /* limit of the message bytes in one request to the agent */
 #define POLL_NS    500000u
 #define FAULTY     "the connection to the agent or the interface was lost"
@@ -86,9 +86,9 @@ static void take_frame(void *user, const struct rnic_frame *frame)
 /* ---- the target as a sending device ------------------------------------------------------------
  */
 
-/* Opens a QP at the target for a stream. The target sends each stream to another one of our QPNs,
- * so a late packet of the previous stream is not counted for this one. Returns NULL on success, or
- * the reason why the stream is skipped. */
+/* Opens a QP at the target for a stream. The target sends each stream to a different QPN of ours.
+ * So a late packet of an earlier stream is not counted for the current stream. Returns NULL on
+ * success, or the reason why the stream is skipped. */
 static const char *open_qp(void *ctx, struct dgram_stream *stream, const struct roce_pkt *first)
 {
     struct dgram_from_target *tx = ctx;

@@ -23,8 +23,7 @@ struct expected_recv {
     uint32_t pkt; /* index into trace.pkt of the message's last packet */
     uint32_t len, crc32, imm, src_qpn;
     bool has_imm;
-    struct delivery_case after; /* UC: loss of packets before the message, as the capture
-                                 * shows it */
+    struct delivery_case after; /* UC: packets before this message that the capture shows as lost */
 };
 
 struct dgram_target {
@@ -34,9 +33,9 @@ struct dgram_target {
     bool made;
     struct rewrite_dgram rewrite;
     struct expected_delivery delivery;
-    struct delivery_case after; /* UC: loss of packets before the current message, as the capture
-                                 * shows it */
-    bool broken;                /* a packet of the current message was lost */
+    struct delivery_case after; /* UC: packets before the current message that the capture shows
+                                 * as lost */
+    bool broken;                /* UC: a packet of the current message was lost */
     bool write_broken;          /* UC: a packet of an earlier WRITE was lost */
     uint32_t crc32;             /* CRC-32 of the payload of the current SEND so far */
     uint32_t recv_len;
@@ -51,7 +50,7 @@ struct dgram_target {
 struct dgram_to_target {
     struct live *live;
     struct dgram_streams *streams;
-    const char *peer;              /* name of the target's profile of known deviations, or NULL */
+    const char *peer;              /* profile with the known deviations of the target, or NULL */
     struct dgram_target *receiver; /* one element for each stream */
     /* Memory regions of all recorded receivers, by R_Key, with the data that the recorded WRITEs
      * stored. */
@@ -71,9 +70,8 @@ static bool is_played(const struct dgram_stream *s)
 /* ---- setting up the target's QPs and memory ----------------------------------------------------
  */
 
-/* Finds the memory that the WRITEs of a stream use, the length of the longest message of the
- * stream, and the number of messages that consume a receive WQE. Returns 0, or -1 if out of
- * memory. */
+/* Finds the memory that the WRITEs of a stream use. Also finds the length of its longest message
+ * and the number of messages that consume a receive WQE. Returns 0, or -1 if out of memory. */
 static int measure_stream(struct dgram_to_target *rx, struct dgram_target *r)
 {
     const struct trace *trace = rx->streams->trace;
@@ -211,10 +209,10 @@ static void compare_wanted(const struct dgram_target *r, const struct expected_r
         field_diff_add_num(d, "wc.src_qp", FIELD_HEX, w->src_qpn, json_u32(c, "src_qpn"));
 }
 
-/* Compares the next completion of a receiver, `c`, with the expected one; `c` is NULL if the target
- * has no more completions. If a known deviation of the target explains a missing completion,
- * reports it and compares `c` with the next expected completion. Returns 0, or -1 if out of memory.
- */
+/* Compares the next completion of a receiver, `c`, with the expected one. `c` is NULL if the target
+ * has no more completions. If a known deviation of the target explains that the expected completion
+ * is missing, reports this deviation, and compares `c` with the next expected completion. Returns
+ * 0, or -1 if out of memory. */
 static int compare_completion(struct dgram_to_target *rx, struct dgram_target *r, const json_t *c)
 {
     const struct peer_quirk *known = NULL;
@@ -320,8 +318,9 @@ static void take_frame(void *user, const struct rnic_frame *frame)
 /* ---- sending the recorded packets --------------------------------------------------------------
  */
 
-/* Records whether UC packets were lost just before the message of `pkt`, as the capture shows.
- * `was` is the state of the receiver before `pkt`; `fate` is what the receiver did with `pkt`. */
+/* Records whether the capture shows the loss of UC packets just before packet `pkt`. `was` is the
+ * state of a conformant receiver before `pkt`. `fate`: whether this receiver stores or drops
+ * `pkt`. */
 static void note_loss(struct dgram_target *r, const struct roce_pkt *pkt,
                       const struct expected_delivery *was, enum rx_outcome fate)
 {

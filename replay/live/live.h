@@ -65,11 +65,14 @@ struct live_run {
     struct rewrite rewrite;
     bool made;
     uint32_t qp;       /* number by which the agent knows the target's QP */
-    uint32_t last;     /* index of the latest event whose frame was sent */
-    uint64_t *sent_at; /* time at which each event was sent, ns */
+    uint32_t last;     /* index in setup.event of the latest event at whose place a frame was
+                        * sent */
+    uint64_t *sent_at; /* sent_at[i]: time at which the frame in the place of event i was sent,
+                        * ns */
     int64_t acked;     /* highest relative PSN that the target acknowledged */
     int64_t owed;      /* highest relative PSN of the sent requests that demand a response */
-    int64_t executed;  /* relative ePSN of our RNIC at the end of rc_responder_play() */
+    int64_t executed;  /* relative ePSN of our RNIC after it played all recorded requests
+                        * (rc_responder_play()) */
     unsigned misses;   /* number of responses that did not arrive in time */
     uint32_t recv_cnt;
 };
@@ -136,27 +139,30 @@ bool live_parse(struct live *live, const struct rnic_frame *frame, struct roce_p
 bool live_check_icrc(struct live *live, const struct roce_pkt *pkt);
 /* Records a response of the target to the requests of direction `idx`. */
 void live_take_response(struct live *live, uint32_t idx, struct roce_pkt *pkt);
-/* Wait until time `until` (ns, live_now()) and handle received frames. live_poll() returns earlier
- * if frames have arrived. Both return 0, or -1 and an error. */
+/* Wait until time `until` (ns, as from live_now()) and handle received frames. live_poll() returns
+ * earlier if frames have arrived. Both return 0, or -1 and an error. */
 int live_poll(struct live *live, uint64_t until, struct error *error);
 int live_wait_until(struct live *live, uint64_t until, struct error *error);
 
-/* The previous event of the capture that was played, so that the next one is played as much later
- * as it was recorded later. */
+/* The latest event of the capture that was played. The time from this event to the next one is the
+ * same live as in the capture. */
 struct live_pace {
     uint64_t recorded; /* time in the capture, ns; 0 before the first event */
     uint64_t at;       /* live time, ns */
 };
-/* Returns the live time at which an event of time `time` of the capture is due. */
+/* Returns the live time at which an event is due. `time` is the time of the event in the
+ * capture. */
 uint64_t live_pace_due(const struct live_pace *pace, uint64_t time);
-/* Waits until then, and handles received frames. Returns 0, or -1 and an error. */
+/* Waits until the time that live_pace_due() returns, and handles received frames. Returns 0, or -1
+ * and an error. */
 int live_pace_wait(struct live *live, const struct live_pace *pace, uint64_t time,
                    struct error *error);
-/* Stores that the event of time `time` of the capture was played now. */
+/* Stores that an event was played now. `time` is the time of the event in the capture. */
 void live_pace_set(struct live_pace *pace, uint64_t time);
-/* Waits for the live response that corresponds to a recorded response. Does not wait if no sent
- * request demands a response, or if too many earlier responses did not arrive within the time of
- * option --tolerance. Sets *waited to whether it waited. Returns 0, or -1 and an error. */
+/* Waits for the live response that corresponds to the recorded response of event `e`, at most the
+ * time of option --tolerance. Does not wait if no sent request demands a response, or if too many
+ * earlier responses did not arrive in this time. Sets *waited to whether it waited. Returns 0, or
+ * -1 and an error. */
 int live_wait_response(struct live *live, const struct live_event *e, bool *waited,
                        struct error *error);
 /* Sends the frame in `buf` (`len` bytes), which was made from recorded packet `p` (rewrite.h). A

@@ -195,9 +195,9 @@ void live_cm_take(struct live_cm *cm, const struct roce_pkt *pkt)
 /* ---- events of our CM --------------------------------------------------------------------------
  */
 
-/* Finds the recorded exchange for the REQ `event` that a peer has just sent. It is the first
- * exchange with the same service ID to which no REQ of this run belongs yet. Returns NULL if there
- * is none. */
+/* Finds the recorded exchange to which the REQ in `event`, received from the target, belongs. This
+ * is the first recorded exchange with the same service ID that has no live REQ yet. Returns NULL if
+ * there is none. */
 static struct live_cm_exchange *exchange_of_req(struct live_cm *cm,
                                                 const struct rnic_cm_event *event)
 {
@@ -274,7 +274,7 @@ static void connect_to(struct live_cm *cm, struct live_cm_exchange *exch, struct
     struct roce_cm_rdmaip ip;
     struct rnic_cm_addr addr;
 
-    /* Replace the addresses in the IP CM header, with which the private data may begin (R242). */
+    /* The private data may begin with an IP CM header (R242). Replace its addresses. */
     if (roce_cm_rdmaip_read(&ip, msg) == 0) {
         bool ip4 = roce_gid_is_ip4(port->target);
 
@@ -418,7 +418,7 @@ static void learn_private(const struct live_cm *cm, uint32_t idx, const struct r
 }
 
 /* Returns the other possible reply to a REQ: REJ for REP, REP for REJ. An endpoint sends only one
- * of the two. Returns any other kind of message unchanged. */
+ * of the two. For any other kind of message, returns `kind`. */
 static enum roce_cm other_answer(enum roce_cm kind)
 {
     return kind == ROCE_CM_REP ? ROCE_CM_REJ : kind == ROCE_CM_REJ ? ROCE_CM_REP : kind;
@@ -461,8 +461,8 @@ int live_cm_expect(struct live_cm *cm, uint32_t idx, size_t i, uint64_t ns, live
            live_now() < limit)
         if (live_poll(cm->live, limit, error) != 0)
             return -1;
-    /* If both endpoints disconnect simultaneously, either may miss the DREQ of the other, or accept
-     * this DREQ as a DREP. So a missing DREQ or DREP is then not a difference. */
+    /* If both endpoints disconnect simultaneously, each may miss the DREQ of its peer, or treat it
+     * as a DREP. A missing DREQ or DREP is then not a difference. */
     if (!exch->received[want.kind] && exch->gone && exch->sent[ROCE_CM_DREQ])
         return 0;
     exch->compared[want.kind] = true;

@@ -58,9 +58,9 @@ struct live_cm {
     bool no_memory;
 };
 
-/* Callback that reads the live R_Keys in private data `live`, which corresponds to the private data
- * `recorded`. Then overwrites the R_Keys in `live` with the recorded ones, so that the bytes can be
- * compared. */
+/* Callback for private data that the target sent. Reads the live R_Keys in `live`. Then overwrites
+ * them with the recorded R_Keys, so that the bytes can be compared with the recorded private data
+ * `recorded`. */
 typedef void live_private_fn(void *ctx, uint32_t exch, const uint8_t *recorded, uint8_t *live,
                              size_t len);
 

@@ -25,8 +25,9 @@ static int add_diff(struct response_comparison *all, uint32_t dir, const struct 
 /* ---- late responses ----------------------------------------------------------------------------
  */
 
-/* Returns whether the live response arrived later than --tolerance. rc_compare_responses() reports
- * a response that never arrived, unless a later response acknowledges its request. */
+/* Returns whether the target sent the response `late`, but later than --tolerance. Returns false
+ * for a response that never arrived: rc_compare_responses() reports it, unless a later response
+ * acknowledges its request. */
 static bool arrived_late(const struct live *live, const struct live_late *late)
 {
     const struct rc_direction *dir = &live->drive->dir[late->run];
@@ -79,8 +80,8 @@ struct expected_completion {
     uint32_t len, crc32, imm, pkt;
 };
 
-/* Finds the next message that consumes a receive WQE of the target. Sets x->any to whether there is
- * one. */
+/* Finds the next message that consumes a receive WQE of the target. Sets x->any to true if there is
+ * such a message, otherwise to false. */
 static void next_expected(const struct live_run *lr, struct expected_completion *x)
 {
     const struct inferred_setup *s = lr->rewrite.setup;
@@ -126,8 +127,8 @@ static int compare_completion(struct response_comparison *all, uint32_t dir,
     struct diff diff = {.dir = dir, .request = EVENT_NONE, .field = "completion"};
 
     if (!x->any)
-        /* The receive WQE was flushed, at the end of the replay or because the QP failed. The
-         * comparison of the responses reports the failure. */
+        /* The receive WQE was flushed at the end of the replay, or because the QP failed. If the QP
+         * failed, the comparison of the responses reports it. */
         return 0;
     if (success && len == x->len && (x->unknown || crc == x->crc32) &&
         (imm != NULL) == x->imm_present && (!imm || imm_value == x->imm))

@@ -18,15 +18,16 @@
 #include "infer/roles.h"
 #include "live/live.h"
 
-/* Finds the streams of the trace and plays those in which the target has a role in `sides`. The
- * role is sender or receiver, and `sides` has bits of enum replay_role. `peer` is the name of a
- * profile of known deviations, or NULL. Returns 0, or -1 and an error. Call dgram_streams_free() in
- * both cases. */
+/* Finds the streams of the trace and plays them. `sides` has bits of enum replay_role: it selects
+ * whether the target plays its recorded role as sender, as receiver, or both. `peer` is the name of
+ * the profile with the known deviations of the target, or NULL. Returns 0, or -1 and an error. Call
+ * dgram_streams_free() in both cases. */
 int live_dgram_play(struct live *live, struct dgram_streams *streams, unsigned sides,
                     const char *peer, struct error *error);
 
-/* Play all streams that have no skip reason and in which the target receives
- * (dgram_to_target_play()) or sends (dgram_from_target_play()). Return 0, or -1 and an error. */
+/* dgram_to_target_play() plays the streams in which the target receives; dgram_from_target_play()
+ * plays those in which it sends. Both omit streams that have a skip reason. Both return 0, or -1
+ * and an error. */
 int dgram_to_target_play(struct live *live, struct dgram_streams *streams, const char *peer,
                          struct error *error);
 int dgram_from_target_play(struct live *live, struct dgram_streams *streams, struct error *error);

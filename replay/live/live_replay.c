@@ -91,8 +91,8 @@ int live_replay(struct replay *replay, const char *path, const struct replay_opt
         live_close(&live);
         return rc;
     }
-    /* Replay with the target as requester first: this needs the responses of our RNIC, which the
-     * replay with the target as responder removes from the session. */
+    /* First replay with the target as requester. This replay needs the responses of our RNIC; the
+     * replay with the target as responder removes them from the session. */
     if (rc == 0 && any && replay->roles & REPLAY_REQUESTER)
         rc = replay_requester(replay, options, target, error);
     if (rc == 0 && any && replay->roles & REPLAY_RESPONDER)

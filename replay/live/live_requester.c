@@ -6,8 +6,8 @@
  * The target's requests and completions replace those of our RNIC, and rc_compare_requests()
  * compares them with the capture.
  *
- * The target's requests use the memory addresses and R_Keys of the capture. No other device checks
- * them, because only our RNIC receives the requests.
+ * The target's requests contain the memory addresses and R_Keys of the capture. They need not be
+ * valid, because no device executes the requests: we only compare them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -270,8 +270,8 @@ static int take_completion(void *ctx, const json_t *c, struct error *error)
     return 0;
 }
 
-/* Waits for the completions that the responses sent so far must cause, at most the time of option
- * --tolerance. Returns 0, or -1 and an error. */
+/* Waits until the target has all completions that our responses so far must cause, at most the time
+ * of option --tolerance. Returns 0, or -1 and an error. */
 static int wait_completions(struct live_requester *req, struct requester_conn *conn,
                             struct error *error)
 {
@@ -297,7 +297,7 @@ static int post_due(struct live_requester *req, uint32_t idx, struct error *erro
     struct requester_conn *conn = &req->conn[idx];
     const struct work_requests *w = &conn->tracker.asker->wrs;
 
-    /* Post no work requests to a QP that is in the error state: the recorded program posted none
+    /* Post no work requests to a QP that is in the error state. The recorded program posted none
      * either. */
     while (conn->posted < w->cnt && w->wr[conn->posted].posted_by <= conn->tracker.step &&
            conn->posted - conn->tracker.asker->completion_cnt < SEND_DEPTH &&
@@ -307,8 +307,8 @@ static int post_due(struct live_requester *req, uint32_t idx, struct error *erro
     return 0;
 }
 
-/* Waits until request_tracker_may_proceed() permits the replay to play the event, at most the time
- * of option --tolerance. Returns 0, or -1 and an error. */
+/* Waits until request_tracker_may_proceed() returns true for the event, at most the time of option
+ * --tolerance. Returns 0, or -1 and an error. */
 static int wait_step(struct live_requester *req, struct requester_conn *conn, uint32_t event,
                      struct error *error)
 {

@@ -8,12 +8,12 @@
 #include <string.h>
 #include "infer/request_table.h"
 
-/* Number of earlier packets in which the replay searches for the request of a response, or for a
- * response of the same kind. */
+/* Limit of the search for the request of a response, and for responses of the same kind: number of
+ * earlier packets. */
 #define LOOK_BACK 512u
 
-/* Maximum number of responses of one connection that may arrive later than --tolerance, or not at
- * all. After that, the replay no longer waits for responses of this connection. */
+/* Limit of responses of one connection that the target sends later than --tolerance, or not at all.
+ * After this number, the replay no longer waits for responses of this connection. */
 #define MISSES_MAX 4u
 
 /* Time to wait for unexpected packets after the last frame, ns. */
@@ -28,8 +28,9 @@ static bool is_ack(uint8_t opcode, uint8_t syndrome)
            roce_syndrome_kind(syndrome) == ROCE_SYN_ACK;
 }
 
-/* Returns the number of PSNs of request `event`. Returns 1 if the request begins at a PSN inside
- * another request, as a restarted READ does. */
+/* Returns the number of PSNs of request `event`. If the request begins at a PSN inside another
+ * request, returns 1. A READ does this when the requester requests only the rest of the data
+ * again. */
 static int64_t psn_count(const struct inferred_setup *s, uint32_t event)
 {
     const struct request_pkt *e = request_at(s, s->event[event].rel);
@@ -81,8 +82,9 @@ static bool note_progress(struct live_run *lr, struct rc_direction *dir,
          e && e < s->req + s->req_cnt && e->rel + e->cnt <= to; e++) {
         const struct epsn_advance *before =
             dir->advance_cnt ? &dir->advance[dir->advance_cnt - 1] : NULL;
-        /* Record the packet with which the message arrived. The responder executed the message
-         * then, not when it sent the ACK. */
+        /* The responder executed the message when its last packet arrived, not when it sent the
+         * ACK. So record the progress at this packet. If the packet was lost, record it at the
+         * retransmission. */
         uint32_t event = s->event[e->event].lost ? request_of_response(lr, e->rel) : e->event;
 
         if (before && before->event > event)
@@ -145,7 +147,8 @@ void live_take_response(struct live *live, uint32_t idx, struct roce_pkt *pkt)
           roce_psn_diff(roce_pkt_psn(pkt), roce_psn_of(event_packet(&dir->setup, lr->last)->psn));
     event = request_of_response(lr, rel);
     if (dir->response_cnt && dir->response[dir->response_cnt - 1].event > event)
-        /* Keep the responses in the order of their requests. */
+        /* dir->response is sorted by the requests: use no earlier request than that of the previous
+         * response. */
         event = dir->response[dir->response_cnt - 1].event;
     a = session_add_response(dir, pkt, event, live_now(), rel);
     if (!a) {
@@ -317,7 +320,7 @@ static int play_event(struct live *live, struct error *error)
         if (live_pace_wait(live, &pace, time, error) != 0 || live_send_frame(live, e, error) != 0)
             return -1;
         live_pace_set(&pace, time);
-        /* Process the frames received while sending, because the next event may depend on them. */
+        /* Process the frames that arrived meanwhile, because the next event may depend on them. */
         if (live_poll(live, 0, error) != 0)
             return -1;
     }
@@ -363,8 +366,8 @@ static bool allocate_tables(struct live *live)
     return fine;
 }
 
-/* Answers ARP requests while the client waits for a reply of the agent. Needed because the agent
- * replies only after the target has resolved our address. */
+/* Answers ARP requests while the client waits for a reply of the agent. Without an ARP reply, the
+ * target cannot resolve our address, and the agent sends no reply. */
 static void serve_neighbours(void *ctx)
 {
     live_port_wait(ctx, 0, NULL, NULL);

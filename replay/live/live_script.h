@@ -16,15 +16,17 @@
 #include "engine/play/rc_responder.h"
 
 enum live_event_kind {
-    LIVE_RECV, /* the agent posts a receive WQE of `len` bytes on the QP of `run` */
+    LIVE_RECV, /* the agent posts a receive WQE of `len` bytes on the target's QP of direction
+                * `run` */
     /* The agent stores `len` bytes at address `va` of the region with R_Key `rkey`. */
     LIVE_STORE,
     LIVE_WITHDRAW, /* the agent deregisters the region with R_Key `rkey` */
     LIVE_REGISTER, /* the agent registers the region with R_Key `rkey` again */
-    /* We send the frame of packet `step` of direction `run` when packet `when` of this direction
-     * is due. */
+    /* We send the frame of request `step` of direction `run`. The frame is sent in the place of
+     * event `when` of this direction, at the capture time of packet `pkt`. */
     LIVE_FRAME,
-    LIVE_ANSWER /* the capture has a response here: we wait for the response of the target */
+    LIVE_ANSWER /* the capture has a response here: we wait for the response of the target to the
+                 * same request */
 };
 
 struct live_event {
@@ -43,8 +45,8 @@ struct live_event {
 struct live_script {
     struct live_event *event;
     size_t cnt, cap;
-    size_t pending; /* index of the first event whose `pkt` is unknown until the next LIVE_FRAME
-                     * is added */
+    size_t pending; /* index of the first event without a valid `pkt`; the next LIVE_FRAME sets
+                     * `pkt` for all these events */
     size_t initial; /* number of events that store the initial contents of memory */
     uint8_t *byte;
     size_t byte_cnt, byte_cap;

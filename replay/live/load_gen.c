@@ -91,8 +91,8 @@ static int read_capture(struct load_gen *load, const char *name, struct error *e
 /* ---- sending the requests ----------------------------------------------------------------------
  */
 
-/* Returns the time at which frame `i` must be sent, ns. `begin`: start of the whole run, since
- * which `sent` frames with `bytes` bytes were sent. `start`: start of the current round. */
+/* Returns the time at which frame `i` must be sent, ns. `sent` frames with `bytes` bytes were sent
+ * since `begin`, the start of the whole run. `start`: start of the current round. */
 static uint64_t frame_due(const struct load_gen *load, uint64_t begin, uint64_t start,
                           uint64_t sent, uint64_t bytes, size_t i)
 {

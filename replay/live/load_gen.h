@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Load generator: transmits the requests of captures to a target, as tcpreplay does. Rewrites only
- * the addresses. Ignores responses and prints no verdict. cmd_replay.c calls it for --load.
+ * Load generator: transmits the requests of captures to a target, as tcpreplay does. It rewrites
+ * only the addresses, ignores responses and prints no verdict. cmd_replay.c calls it for --load.
  */
 #ifndef REPLAY_LIVE_LOAD_GEN_H
 #define REPLAY_LIVE_LOAD_GEN_H

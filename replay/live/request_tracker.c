@@ -42,8 +42,8 @@ int request_tracker_add(struct request_tracker *tracker, const struct roce_pkt *
         tracker->restarts += !tracker->refused;
         tracker->refused = false;
     }
-    /* Until the target retransmits the NAKed PSN, ignore requests with later PSNs: they were
-     * already in flight when we sent the NAK. */
+    /* After our NAK, ignore requests with later PSNs until the target retransmits the NAKed PSN:
+     * these requests were already in flight. */
     if (!tracker->refused)
         tracker->reached = last;
     tracker->last = last;

@@ -24,20 +24,20 @@
 
 struct request_tracker {
     struct requester_run *asker;
-    struct expected_wc expect; /* completions that the responses sent so far must cause */
+    struct expected_wc expect; /* completions that our responses so far must cause */
     uint32_t step;             /* index of the current event of the capture */
     int64_t high;              /* highest relative PSN received */
-    int64_t last;              /* last relative PSN of the latest received request */
-    /* Highest relative PSN received since the target last retransmitted from an earlier PSN (went
-     * back). */
+    int64_t last;              /* last relative PSN of the request that was received last */
+    /* Usually equal to `last`. After we sent a NAK, the PSN before the NAKed PSN, until the target
+     * retransmits the NAKed PSN. */
     int64_t reached;
     /* We sent a NAK for PSN `reached` + 1, and the target has not retransmitted it yet. */
     bool refused;
-    /* Relative PSN of the latest recorded NAK. INT64_MIN after the recorded requester has
-     * retransmitted that PSN. */
+    /* Relative PSN of the latest RNR NAK or sequence NAK that we sent. INT64_MIN after the current
+     * event of the capture has passed the retransmission of this PSN by the recorded requester. */
     int64_t nak;
-    /* Number of times that the target went back without a NAK since we last sent a response that
-     * acknowledges a new PSN. */
+    /* Number of times that the target went back (retransmitted from an earlier PSN) without a NAK
+     * since we last sent a response that acknowledges a new PSN. */
     uint32_t restarts;
     /* Number of times that the recorded requester went back without a NAK since we last sent a
      * response that acknowledges a new PSN. */
@@ -57,17 +57,18 @@ void request_tracker_close(struct request_tracker *tracker);
  * Returns 0, or -1 if out of memory. */
 int request_tracker_add(struct request_tracker *tracker, const struct roce_pkt *pkt);
 
-/* Adds the recorded request with index `event` in setup.event, which must not be a copy made by the
- * network. */
+/* Adds the recorded request with index `event` in setup.event. Do not call it for a duplicate made
+ * by the network. */
 void request_tracker_add_recorded(struct request_tracker *tracker, uint32_t event);
 
 /* Adds the response with index `event` in setup.event, after we sent it to the target. */
 void request_tracker_add_response(struct request_tracker *tracker, uint32_t event);
 
-/* Returns whether it is time to play the packet with index `event` in setup.event. If the recorded
- * requester went back to an earlier PSN with this packet, the packet waits until the target has
- * also gone back. A response waits for the request that it answers. After a NAK, it waits for the
- * retransmission of this request. */
+/* Returns whether the target has sent the requests for which the replay must wait before it plays
+ * event `event` of setup.event. If the event is a response, this is the request that it answers or,
+ * after we sent a NAK, the retransmission of this request. If the event is a request with which the
+ * recorded requester went back to an earlier PSN, the target must also have gone back. For any
+ * other request, returns true. */
 bool request_tracker_may_proceed(const struct request_tracker *tracker, uint32_t event);
 
 /* Returns whether the target has sent PSN `rel` or a later one. */

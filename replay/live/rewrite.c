@@ -59,7 +59,7 @@ static void set_addresses(const struct rewrite_path *path, const struct roce_pkt
     }
 }
 
-/* Builds the frame of packet *out in `buf`. *out was made from `recorded`: if the ICRC of
+/* Builds the frame of packet *out in `buf`. *out is a rewritten copy of `recorded`. If the ICRC of
  * `recorded` was wrong, writes a wrong ICRC. Returns the length, or -1 on failure. */
 static int build_frame(const struct roce_pkt *out, const struct roce_pkt *recorded, uint8_t *buf,
                        size_t cap)
@@ -99,7 +99,7 @@ static void set_remote_memory(const struct shadow_memory *memory,
         return;
     }
     /* The recorded responder had no region with this R_Key, so the live request must also fail. If
-     * a live region has this R_Key, use another R_Key that no region has. */
+     * the target has a live region with this R_Key, use an R_Key that no live region has. */
     for (uint32_t i = 0; i < memory->keys.cnt; i++)
         if (regions[i].rkey == *rkey) {
             *rkey += 0x01000193u;

@@ -22,8 +22,8 @@ struct rewrite_path {
     uint8_t addr[16], target[16]; /* both IPv4 or both IPv6 */
 };
 
-/* Live address and R_Key of a memory region of the target. Arrays of this struct have the order of
- * shadow_memory.region. */
+/* Live address and R_Key of a memory region of the target. An array of this struct has one element
+ * for each element of shadow_memory.region, in the same order. */
 struct rewrite_region {
     uint64_t addr; /* live address of the byte at shadow_region.low */
     uint32_t rkey;
@@ -31,8 +31,8 @@ struct rewrite_region {
 
 #define REWRITE_PKEY 0xFFFFu /* P_Key of all sent packets */
 
-/* Live QPNs and PSN of one direction. A relative PSN (`rel`) is counted from a start PSN and is
- * equal in the capture and live. */
+/* Live QPNs and PSN of one direction. A relative PSN (`rel`) is the distance from a start PSN. So a
+ * packet has the same relative PSN in the capture and live. */
 struct rewrite {
     const struct rewrite_path *path;
     const struct inferred_setup *setup;
@@ -66,8 +66,9 @@ struct rewrite_dgram {
 int rewrite_datagram(const struct rewrite_dgram *stream, const struct trace_packet *packet,
                      uint8_t *buf, size_t cap);
 
-/* Writes the frame of a recorded packet with live addresses (--load); all other fields remain.
- * Returns the length of the frame, or -1 if the capture lacks a part of the packet. */
+/* Writes the frame of a recorded packet with live addresses (--load). All other header fields keep
+ * their recorded values. Returns the length of the frame, or -1 if the capture lacks a part of the
+ * packet. */
 int rewrite_addresses(const struct rewrite_path *path, const struct trace_packet *packet,
                       uint8_t *buf, size_t cap);
 

@@ -5,9 +5,9 @@
 #include "infer/shadow_memory.h"
 #include "wire/bytes.h"
 
-/* Maximum distance from the address that the program announced up to the lowest address that the
- * peer uses, bytes. A program usually announces the start of its memory, and the peer uses any part
- * of it. */
+/* A program usually announces the start of its memory, and its peer uses any part of it. So the
+ * announced address may be lower than the lowest address that the peer uses, by at most this number
+ * of bytes. */
 #define BEFORE_MAX (UINT64_C(1) << 30)
 
 /* Lowest valid address in a program's memory: programs do not map the first page. */

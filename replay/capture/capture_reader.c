@@ -34,7 +34,7 @@
 
 struct capture_reader {
     char *name;
-    FILE *file;   /* the opened file, perhaps compressed */
+    FILE *file;   /* the opened file, compressed or not */
     FILE *stream; /* `file`, or its decompressed content */
     bool is_stdin;
     struct decompress *decompress; /* NULL for a plain file; freed with `stream` */
@@ -77,8 +77,8 @@ static int link_of(uint32_t linktype, enum roce_link *out)
     case LINKTYPE_SLL: *out = ROCE_LINK_SLL; return 0;
     case LINKTYPE_SLL2: *out = ROCE_LINK_SLL2; return 0;
     case LINKTYPE_NULL:
-    /* The address family is ignored, because its numbers differ between systems; the IP header
-     * contains the version. */
+    /* Ignore the address family, because its numbers differ between systems. The IP header contains
+     * the version. */
     case LINKTYPE_LOOP:
     case 12:
     case 14:
@@ -323,8 +323,8 @@ int reader_next(struct capture_reader *reader, struct captured_frame *out, struc
         const char *reason = decompress_error(reader->decompress);
 
         if (sigint_received())
-            /* SIGINT also ended the program that writes the pipe, so the last frame is
-             * incomplete. */
+            /* Ctrl-C usually also ends the program that writes to the pipe. So the last frame may
+             * be incomplete, which is not an error. */
             return 0;
         return error_set(error, "%s: frame %u: %s", reader->name, reader->number + 1,
                          reason ? reason : why.text);
@@ -407,16 +407,16 @@ uint32_t reader_snaplen(const struct capture_reader *reader)
     return reader->pcap ? (uint32_t)pcap_snapshot(reader->pcap) : reader->cap.snaplen;
 }
 
-/* Returns whether the input is an uncompressed file of at least `min` bytes, of which the reader
- * has read only the first piece. */
+/* Returns whether the input is an uncompressed file of at least `min` bytes, and the reader has
+ * read only its first piece. */
 static bool is_long_file(const struct capture_reader *reader, uint64_t min)
 {
     return !reader->pcap && !reader->decompress && reader->total >= min &&
            ftello(reader->file) == (off_t)reader->cap.buf.len;
 }
 
-/* Makes the reader use the mapped file instead of the first piece that it has read. `mapped` is
- * NULL if the file could not be mapped; the reader then reads on in pieces. */
+/* Makes the reader use the whole mapped file instead of the piece that it has read. If `mapped` is
+ * NULL, the file could not be mapped, and the reader continues to read it in pieces. */
 static struct mmap_file *use_mapped(struct capture_reader *reader, struct mmap_file *mapped)
 {
     reader->mapped = mapped;
@@ -449,7 +449,7 @@ struct capture_reader *reader_twin(const struct capture_reader *reader, bool blo
         return NULL;
     *twin = *reader;
     twin->ignores_sigint = true;
-    twin->file = twin->stream = NULL; /* reader_close() closes only those of `reader` */
+    twin->file = twin->stream = NULL; /* close the file only with `reader` */
     twin->name = strdup(reader->name);
     if (!blocks)
         twin->cap.on_block = NULL;

@@ -39,8 +39,8 @@ struct captured_frame {
     uint32_t wire_len;   /* length on the wire, bytes; at least cap_len */
     const uint8_t *data; /* the captured bytes */
 
-    /* The record as stored in the file. Equals `data`, except for ERF and BSD loopback, where a
-     * record header precedes the frame. */
+    /* The record as stored in the file. Usually equal to `data`. In ERF and BSD loopback captures,
+     * a record header precedes the frame. */
     const uint8_t *record;
     uint32_t record_cap_len;
     uint32_t record_wire_len; /* length of the record on the wire, bytes; at least record_cap_len */
@@ -124,8 +124,8 @@ struct mmap_file *reader_map(struct capture_reader *reader, uint64_t max);
  * frames. */
 void reader_narrow(struct capture_reader *reader, const struct narrow *narrow);
 
-/* Returns whether reader_narrow() selected the frame. The reader returns all frames, so that frames
- * keep their numbers; its callers skip the frames that are not selected. */
+/* Returns whether the options selected this frame (reader_narrow()). The reader also returns frames
+ * that are not selected, so that all frames keep their numbers. Callers skip these frames. */
 bool reader_takes(const struct capture_reader *reader, const struct captured_frame *frame);
 
 /* Returns the name for messages: the path, or "standard input". */

@@ -31,7 +31,7 @@ struct decompress {
      * instead of fread(). */
     bool pipe;
     bool live;  /* decompress_set_live() was called: a read returns the bytes that have arrived */
-    bool given; /* true: a read has returned bytes since the input last paused */
+    bool given; /* a read has returned bytes since the input last paused */
     const char *error;
     char message[64]; /* text of `error`, unless `error` points to a constant */
     uint8_t *in;      /* input buffer, IN_LEN bytes */
@@ -82,8 +82,8 @@ static bool fill_input(struct decompress *s)
     return s->in_len > 0;
 }
 
-/* Returns whether the compressed input pauses: a further read would block. The decompressor then
- * returns the bytes that it has so far. */
+/* Returns whether the compressed input pauses, so that another read of it would block. The
+ * decompressor then returns the bytes that it has decompressed so far. */
 static bool input_pauses(struct decompress *s)
 {
     struct pollfd fd = {.fd = fileno(s->file), .events = POLLIN};

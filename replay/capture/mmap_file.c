@@ -99,8 +99,8 @@ void mmap_file_populate(struct mmap_file *mapped, size_t off)
         if (atomic_compare_exchange_strong(&mapped->populated, &from, from + STEP)) {
             size_t left = mapped->len - from;
 
-            /* a kernel before Linux 5.14 refuses this call; then each page fault maps a few
-             * pages */
+            /* a kernel before Linux 5.14 refuses this call, and then maps a few pages at each page
+             * fault */
             (void)madvise(mapped->p + from, left < STEP ? left : STEP, MADV_POPULATE_READ);
             from += STEP;
         }

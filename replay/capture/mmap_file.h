@@ -2,7 +2,7 @@
 /*
  * Mmap file: a file mapped into memory. If another process truncates the file, access to the
  * removed pages raises SIGBUS. The program then prints one line that names the file, and exits with
- * the status of unusable input. capture_reader.c uses it for replay, which keeps all frames.
+ * the exit status for unusable input. capture_reader.c uses it for replay, which keeps all frames.
  */
 #ifndef REPLAY_CAPTURE_MMAP_FILE_H
 #define REPLAY_CAPTURE_MMAP_FILE_H

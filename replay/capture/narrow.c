@@ -22,7 +22,7 @@ static bool number_of(const char *text, unsigned long min, uint32_t *out)
     return *text >= '0' && *text <= '9' && *end == '\0' && errno == 0 && n >= min && n < UINT32_MAX;
 }
 
-/* Parses a time with the unit ns, us, ms or s; without a unit, in seconds. Returns true and sets
+/* Parses a time in ns, us, ms or s. A number without a unit is in seconds. Returns true and sets
  * *out in ns, or false for other text. */
 static bool time_of(const char *text, uint64_t *out)
 {

@@ -10,7 +10,8 @@
 #include "base/error.h"
 #include "capture/mapped_reader.h"
 
-/* Maximum number of batches that were read but not passed to judge() yet. */
+/* Maximum number of batches that were read but not yet passed to judge(), the callback of the
+ * consumer. */
 #define BATCHES 4u
 _Static_assert(
     BATCHES <= READ_BUFFER_KEEP,
@@ -50,7 +51,8 @@ struct parallel_reader {
     bool live;             /* reader_is_live() */
     bool over;             /* the end of the file was reached */
     uint64_t read, judged; /* number of batches that were read, and that were judged */
-    /* Incremented at each change for which a thread may wait. Threads read it without the lock. */
+    /* Incremented when something changes for which a thread may wait. Threads read it without the
+     * lock. */
     atomic_uint generation;
     struct error *error;
     int end;
@@ -63,8 +65,8 @@ struct worker {
     struct parallel_reader *pr;
     /* Number of the thread, from 1; argument of reader_read_ahead(). */
     unsigned who;
-    /* The thread found no piece of the file to read ahead. It may then read frames of the next
-     * piece itself, even if another thread has this piece in its cache. */
+    /* The thread found no piece of the file to read ahead. So it may read frames of the next piece,
+     * even if this piece is in the cache of another thread's core. */
     bool read_any;
     /* Frames of the batch that the thread fills or parses. */
     struct captured_frame frame[FRAME_BATCH_MAX];

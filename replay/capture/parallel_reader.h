@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Parallel reader: reads a capture with several threads and passes its packets to a consumer. Each
- * packet is parsed, its ICRC is checked, and its digest for rnic/flow is computed. Used by check.
+ * Parallel reader: reads a capture with several threads and passes its packets to judge(), a
+ * callback of the consumer. Before this call, a thread parses each packet, checks its ICRC and
+ * computes its digest for rnic/flow. Used by check.
  *
  * Only one thread at a time can read the capture, and only one can be in judge(). The thread that
- * parsed a batch judges it, so that its packets do not move to the cache of another processor. The
- * reader uses the memory of a few batches. If no other thread can be started, the caller's thread
- * does all the work.
+ * parsed a batch also calls judge() for it, so that its packets do not move to the cache of another
+ * processor. The reader uses the memory of a few batches. If no other thread can be started, the
+ * caller's thread does all the work.
  */
 #ifndef REPLAY_CAPTURE_PARALLEL_READER_H
 #define REPLAY_CAPTURE_PARALLEL_READER_H
@@ -35,10 +36,12 @@ struct frame_consumer {
 };
 
 /*
- * Reads the capture to its end and calls the consumer with every batch. Meanwhile only these
- * functions of the reader may be called: reader_name(), reader_is_live() and, inside judge(),
- * reader_progress(). Returns 0 at the end of the file. Returns -1 and an error if out of memory, or
- * if the file is malformed; all frames before the malformed one were then passed on.
+ * Reads the capture to its end and calls the consumer with every batch. During this call, only
+ * these functions of the reader may be called: reader_name(), reader_is_live() and, inside judge(),
+ * reader_progress().
+ *
+ * Returns 0 at the end of the file. Returns -1 and an error if out of memory, or if the file is
+ * malformed. In the second case, the frames before the malformed one were passed to the consumer.
  */
 int parallel_read(struct capture_reader *reader, const struct frame_consumer *consumer,
                   struct error *error);

@@ -12,7 +12,8 @@
 #include "flow/flow.h"
 #include "wire/tunnel.h"
 
-/* One packet. Aligned to a cache line: one thread parses it and another one may judge it. */
+/* One packet. Aligned to a cache line, because the thread that parses it may differ from the thread
+ * that passes it to rnic/flow. */
 struct parsed_frame {
     _Alignas(64) uint64_t time; /* capture time of the frame, ns */
     uint32_t number;
@@ -24,14 +25,14 @@ struct parsed_frame {
     struct roce_pkt pkt; /* points into the frame */
 };
 
-/* Numbers of frames by kind, and their times. */
+/* Numbers of frames of each kind, and the times of the first and the last frame. */
 struct frame_counts {
     uint64_t foreign;    /* frames of other protocols */
     uint64_t pauses;     /* Ethernet PAUSE frames (flow control); `foreign` includes them */
     uint64_t unreadable; /* RoCE frames that are cut or malformed before the end of the BTH */
     uint64_t cut;        /* frames shorter than on the wire, because of the snaplen */
     uint64_t unverified; /* packets whose ICRC could not be computed */
-    /* Packets with an IPv4 header checksum of 0, because the capturing host left it to its NIC
+    /* Packets with an IPv4 header checksum of 0. The NIC computed their checksums after the capture
      * (checksum offload). */
     uint64_t zero_checksums;
     /* Number of frames in each type of tunnel; [0]: frames of other protocols that are in no
@@ -43,8 +44,8 @@ struct frame_counts {
 /* A batch of frames, in the order of the capture. `cnt` may be 0. */
 struct frame_batch {
     struct parsed_frame *item;
-    /* For each item, number of the part that judges it (split_reader.h). The flag SPLIT_ALONE is
-     * added if all other threads wait while the item is judged. NULL: there is only one part. */
+    /* For each item, number of the part to which it belongs (split_reader.h). The flag SPLIT_ALONE
+     * is added if no other item may be processed at the same time. NULL: there is only one part. */
     const uint8_t *part;
     unsigned cnt;
     uint32_t last; /* with split_reader: number of the last frame in the window of the file to

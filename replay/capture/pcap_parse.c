@@ -118,8 +118,8 @@ bool pcap_parser_copy_ifaces(struct pcap_parser *to, const struct pcap_parser *f
 /* ---- reading pcap ------------------------------------------------------------------------------
  */
 
-/* Converts the fraction of a time stamp to ns. A fraction of 1 s or more is invalid; then only the
- * part below 1 s is used. */
+/* Converts the fraction of a time stamp to ns. A fraction of 1 s or more is invalid; the result is
+ * then the part below 1 s. */
 static uint64_t fraction_ns(const struct pcap_parser *cap, uint32_t fraction)
 {
     uint64_t ns = fraction * cap->unit_ns;
@@ -127,7 +127,7 @@ static uint64_t fraction_ns(const struct pcap_parser *cap, uint32_t fraction)
     return ns < NS ? ns : ns % NS;
 }
 
-/* Returns whether this word may be the magic number of another capture file; is_joined() then
+/* Returns whether `word` may be the magic number of another capture file. If so, is_joined()
  * decides. */
 static bool may_be_joined(uint32_t word)
 {

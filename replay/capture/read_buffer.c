@@ -93,9 +93,9 @@ static struct ahead_piece *piece_of(struct read_ahead *ahead, uint64_t number)
     return &ahead->piece[number % (READ_AHEAD_PIECES + 1)];
 }
 
-/* Finds a buffer of the thread whose piece is no longer needed. If there are several, returns the
- * one that was filled last, because it is still in the cache. Returns READ_AHEAD_BUFFERS if no
- * buffer is free. */
+/* Finds a buffer of the thread that contains no piece or a piece that is no longer needed. If there
+ * are several, returns the one that was filled last, because it is still in the cache. Returns
+ * READ_AHEAD_BUFFERS if no buffer is free. */
 static unsigned find_free_buffer(struct read_ahead *ahead, struct ahead_memory *reader)
 {
     uint64_t oldest = atomic_load(&ahead->oldest), used = atomic_load(&ahead->used);
@@ -116,8 +116,8 @@ static unsigned find_free_buffer(struct read_ahead *ahead, struct ahead_memory *
     return found < READ_AHEAD_BUFFERS && reader->room[found] ? found : READ_AHEAD_BUFFERS;
 }
 
-/* Claims and reads piece `number`, unless another thread has claimed it or no buffer is free.
- * Returns whether this thread read it. */
+/* Reads piece `number` ahead. Does nothing if another thread has claimed the piece, or if no buffer
+ * is free. Returns whether this thread read it. */
 static bool claim_piece(struct read_buffer *c, unsigned who, uint64_t number)
 {
     struct read_ahead *ahead = &c->ahead;
@@ -191,8 +191,8 @@ static void end_read_ahead(struct read_buffer *c)
 }
 
 /* Makes the next piece the current one, and copies the rest of the old piece before it. Returns
- * false if no thread reads the next piece ahead, or if the record of `len` bytes is too long. Also
- * returns false if the piece is short, because of the file's end or a read error. */
+ * false if no thread reads the next piece ahead, if the next `len` bytes do not fit, or if the next
+ * piece is short because of the file's end or a read error. */
 static bool advance_piece(struct read_buffer *c, size_t len)
 {
     struct read_ahead *ahead = &c->ahead;
@@ -206,8 +206,8 @@ static bool advance_piece(struct read_buffer *c, size_t len)
         return false;
     wait_for_piece(piece, next);
     if (piece->len < READ_CHUNK_LEN || len > left + READ_CHUNK_LEN)
-        /* The caller then reads without read-ahead and finds out whether this was a read error or
-         * the end of the file. */
+        /* The caller then reads without read-ahead, and so detects whether the reason was a read
+         * error or the end of the file. */
         return false;
     memcpy(piece->p + HEADROOM - left, c->p + c->off, left);
     c->p = piece->p;

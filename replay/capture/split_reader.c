@@ -9,9 +9,9 @@
 #include "capture/mapped_reader.h"
 #include "flow/split.h"
 
-/* Number of frames of a window, which is the part of the file that all threads parse before they
- * judge its packets: WINDOW_EACH for each thread, at most WINDOW_MAX. A thread keeps the packets of
- * two windows, which fit into the second level cache. */
+/* The file is divided into windows: all threads parse the frames of a window before they judge its
+ * packets. A window has WINDOW_EACH frames for each thread, at most WINDOW_MAX. A thread keeps the
+ * packets of two windows, which fit into the second level cache. */
 #define WINDOW_EACH 256u
 #define WINDOW_MAX  (8 * WINDOW_EACH)
 
@@ -24,16 +24,16 @@ _Static_assert(2 * WINDOW_MAX == SPLIT_AHEAD, "threads meet after each window");
 
 #define PREPARE_FRAMES 64u /* a thread maps the next pages after this number of frames */
 
-/* The packets of one window that one thread judges. */
+/* The packets of one window that one thread passes to judge(). */
 struct split_window {
     struct parsed_frame *item;
-    uint8_t *part; /* for each item: number of its part; plus SPLIT_ALONE if all other threads
-                    * wait while it is judged */
+    uint8_t *part; /* for each item: number of its part. SPLIT_ALONE is added if all other
+                    * threads wait while the item is judged */
     unsigned cnt;
     struct frame_counts counts;
     size_t begin;  /* file offset of the window's first record */
     uint32_t last; /* number of the window's last frame */
-    /* True: a packet of this thread cannot be judged without packets of other threads. */
+    /* True: the result for a packet of this thread may depend on packets of other threads. */
     bool unsure;
     bool ends; /* the file ends with this window */
 };
@@ -103,8 +103,8 @@ static void add_own(struct split_thread *thread, struct split_window *window,
 }
 
 /* Handles a frame whose hosts roce_flow_frame_hosts() found without parsing the frame. Only the
- * thread of the frame's part parses the frame. If it finds other hosts or a malformed packet, it
- * sets `unsure`, because the other threads have not parsed the frame. */
+ * thread of the frame's part parses the frame. If the parsed packet has other hosts or is
+ * malformed, the thread sets `unsure`, because the other threads have not parsed the frame. */
 static void add_plain(struct split_thread *thread, struct split_window *window,
                       const struct captured_frame *frame, const struct roce_frame_hosts *hosts)
 {
@@ -302,7 +302,7 @@ static bool begin_thread(struct split_thread *thread, struct split *split, unsig
     return true;
 }
 
-/* Runs the threads. Returns false if one of them could not be started; nothing is read then. */
+/* Runs the threads. If one of them cannot be started, reads nothing and returns false. */
 static bool run_threads(struct split *split)
 {
     unsigned cnt = split->consumer->parts, started = 1;
@@ -320,8 +320,8 @@ static bool run_threads(struct split *split)
     return !split->cancelled;
 }
 
-/* Moves the reader to the first frame that was not judged. Passes the RoCE packets before it, which
- * were judged, to judged(). */
+/* Moves the reader to the first frame that was not judged. Passes all RoCE packets before this
+ * frame to judged(). */
 static int skip_judged(struct split *split)
 {
     const struct split_consumer *consumer = split->consumer;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Split reader: reads a mapped capture with several threads. Each thread parses and judges the
- * packets of one "part", which are the packets between some pairs of hosts ("Several flows" in
- * flow/flow.h). Used by check.
+ * Split reader: reads a mapped capture with several threads. Each thread parses the packets of one
+ * "part" and then judges them: it passes them to judge(), a callback of the consumer. A part is the
+ * packets between some pairs of hosts ("Several flows" in flow/flow.h). Used by check.
  *
  * Every thread reads all records. It reads the addresses of each frame, and parses the frame only
  * if it belongs to its part. So packets do not move from the cache of one processor to that of
@@ -22,8 +22,7 @@
 
 #define SPLIT_PARTS_MAX 16u /* maximum number of parts of a capture */
 
-/* When a packet is judged, all packets that precede it by at least this number of frames have been
- * judged. */
+/* A packet is judged only after all packets that precede it by at least this number of frames. */
 #define SPLIT_AHEAD 4096u
 
 /* Flag of frame_batch.part: while the packet is judged, all other threads wait. Every thread's
@@ -55,19 +54,20 @@ struct split_end {
 };
 
 /*
- * Assigns each group of hosts to one of `parts` parts, so that the first frames of the capture are
- * divided evenly. Needs reader_map_lazily(). Returns the share of these frames in the biggest part,
- * in percent.
+ * Assigns each group of hosts to one of `parts` parts, so that each part has about the same number
+ * of the first frames of the capture. Call it after reader_map_lazily(). Returns the share of these
+ * frames in the biggest part, in percent.
  */
 unsigned split_choose_parts(const struct capture_reader *reader, unsigned parts,
                             uint8_t part_of[ROCE_FLOW_GROUPS]);
 
 /*
- * Reads the capture, for which reader_map_lazily() was called, with one thread for each part.
- * Returns 0 at the end of the file. Returns 1 if a packet ended the split; parallel_read() then
- * continues with the first packet that was not judged. Returns -1 and an error if out of memory, or
- * if the file is malformed; all frames before the malformed one were then judged. Sets *last,
- * except if it returns 1.
+ * Reads the capture with one thread for each part. Call it after reader_map_lazily().
+ *
+ * Returns 0 at the end of the file. Returns 1 if a packet ended the split. The caller then calls
+ * parallel_read(), which continues with the first packet that was not judged. Returns -1 and an
+ * error if out of memory, or if the file is malformed. In the second case, all frames before the
+ * malformed one were judged. Sets *last, except if it returns 1.
  */
 int split_read(struct capture_reader *reader, const struct split_consumer *consumer,
                struct split_end *last, struct error *error);

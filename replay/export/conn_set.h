@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Conn set: a set of connection numbers, one bit for each number. Used by exports that must know
- * which connection numbers they wrote. */
+/* Conn set: a set of connection numbers, one bit for each number. Used by exports that need the set
+ * of connection numbers in their output. */
 #ifndef REPLAY_EXPORT_CONN_SET_H
 #define REPLAY_EXPORT_CONN_SET_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * CSV: the tables connections.csv, operations.csv and findings.csv in one folder. The first line of
- * each table names the columns. The tables have the final connection numbers, as the connection
- * lines of check --json have.
+ * each table names the columns. The tables have the same connection numbers as the connection lines
+ * of check --json.
  */
 #ifndef REPLAY_EXPORT_CSV_H
 #define REPLAY_EXPORT_CSV_H
@@ -16,7 +16,8 @@ enum csv_table { CSV_CONNECTIONS, CSV_OPERATIONS, CSV_FINDINGS, CSV_TABLES };
 
 struct csv {
     FILE *table[CSV_TABLES];
-    /* Rows of operations and findings, kept until the connection numbers are final. */
+    /* Rows of operations and findings. They are kept until the end of the capture, because
+     * connection numbers may change until then. */
     struct spool done, finding;
     const char *name; /* name of the capture */
 };

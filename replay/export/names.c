@@ -72,8 +72,8 @@ struct roce_flow_owner export_owner(const struct roce_flow *flow, uint32_t conn_
 {
     struct roce_flow_owner owner = roce_flow_owner(flow, conn_index, (uint8_t)side);
 
-    /* The direction was joined to another connection: its side 0 is side 1 of that connection, and
-     * its side 1 is side 0. */
+    /* The direction has become a part of another connection. Side 0 of its former connection is
+     * side 1 of the other connection, and side 1 is side 0. */
     if (owner.conn_index != conn_index)
         owner.side = !side;
     return owner;

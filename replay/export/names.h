@@ -24,9 +24,9 @@ const char *export_severity(enum roce_severity severity);
 #define EXPORT_FLAGS 24u
 extern const char *const export_flags[EXPORT_FLAGS];
 
-/* Returns the final number of a connection and the final index of its side `side`. Works also for a
- * side that sent no packets. The numbers are final only when check_watch.on_end() is called, so
- * call this function there. */
+/* Returns the final number of a connection and the final index of its side `side`. Also works for a
+ * side that sent no packets. The analysis may replace numbers until the end of the capture, so call
+ * this function in check_watch.on_end(). */
 struct roce_flow_owner export_owner(const struct roce_flow *flow, uint32_t conn_index,
                                     unsigned side);
 

@@ -44,7 +44,7 @@ enum { ANNOTATION_UINT = 3, ANNOTATION_STRING = 6, ANNOTATION_NAME = 10 };
 #define SEQUENCE_START 1u /* SEQ_INCREMENTAL_STATE_CLEARED of Perfetto */
 #define LANES_MAX      1024u
 
-/* Kinds of tracks of one side. */
+/* Kinds of tracks for the requests of one side. */
 enum track_kind {
     TRACK_OF_CONN,
     TRACK_MESSAGES,
@@ -74,9 +74,9 @@ static const struct {
 
 /* State of the tracks for the requests of one side. */
 struct perfetto_track_state {
-    uint32_t used; /* bit set of enum track_kind */
+    uint32_t used; /* bit set of the kinds of tracks (enum track_kind) with at least one event */
     uint64_t in_flight, goodput, retransmitted;
-    uint64_t *lane_end; /* end of the last message in each lane, ns */
+    uint64_t *lane_end; /* end of the last message in each lane (see choose_lane()), ns */
     uint32_t lane_cnt, lane_cap;
 };
 
@@ -265,9 +265,10 @@ static void on_link(void *user, enum roce_link_kind kind, uint32_t frame, uint32
 /* ---- events of messages and findings -----------------------------------------------------------
  */
 
-/* Returns a lane for a message that begins at *start. (Perfetto cannot draw overlapping messages in
- * one lane.) Uses a lane whose last message has ended, or a new lane. If all LANES_MAX lanes are
- * occupied, uses the last lane and sets *start to the end of its last message. */
+/* Returns the lane of the track of messages in which a message is drawn that begins at *start.
+ * Perfetto cannot draw overlapping messages in one lane. So the lane is one whose last message has
+ * ended, or a new one. If all LANES_MAX lanes are occupied, uses the last lane and sets *start to
+ * the end of its last message. */
 static uint32_t choose_lane(struct perfetto *p, struct perfetto_track_state *track, uint64_t *start)
 {
     for (uint32_t i = 0; i < track->lane_cnt; i++)
@@ -355,8 +356,8 @@ static size_t begin_track(struct perfetto *p, size_t *packet, uint64_t uuid, con
     return place;
 }
 
-/* Writes the track of a connection as a process of the trace. The name of the process is the title
- * of the connection. */
+/* Writes a connection as a process of the trace. The name of the process is the title of the
+ * connection. */
 static void on_conn(void *user, const struct roce_conn_summary *sum)
 {
     struct perfetto *p = user;

@@ -21,7 +21,7 @@ struct perfetto_track_state;
 
 struct perfetto {
     FILE *out;
-    FILE *body; /* temporary file of the encoded events */
+    FILE *body; /* temporary file with the encoded events */
     struct protobuf packet;
     unsigned capture;                    /* index of the capture in the trace */
     struct perfetto_track_state **track; /* track states; index: connection number * 2 + side */

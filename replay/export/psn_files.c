@@ -29,8 +29,8 @@ static const struct {
     [PSN_DAMAGED] = {"damaged", "points pointtype 4 pointsize 1.5", "#8c564b", "pink", "box"},
 };
 
-/* Returns the distance of `psn` from the first PSN of the graph, counted without wrap at 2^24.
- * `before` is the PSN of the previous point, and `at` the distance of the previous point. */
+/* Returns the distance of `psn` from the first PSN of the graph, without the wrap of PSNs at 2^24.
+ * The previous point of the graph has the PSN `before` and the distance `at`. */
 static int64_t unwrap_psn(uint32_t psn, uint32_t before, int64_t at)
 {
     return at + roce_psn_diff(roce_psn_of(psn), roce_psn_of(before));

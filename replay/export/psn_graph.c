@@ -79,8 +79,8 @@ static bool points_share_graph(const struct psn_point *a, const struct psn_point
     return a->conn == b->conn && a->side == b->side;
 }
 
-/* Replaces connection number and side of each point by the final values, and sorts the points by
- * graph. */
+/* Replaces the connection number and side of each point by the final values (export_owner()). Then
+ * sorts the points by graph. */
 static void sort_points(struct psn_point *point, size_t cnt, const struct roce_flow *flow)
 {
     for (size_t i = 0; i < cnt; i++) {

@@ -27,8 +27,7 @@ enum psn_kind {
 
 struct psn_point {
     uint64_t time; /* ns since 1970 */
-    /* Position of the point in the order of all points: frame number, then number among the points
-     * of this frame. */
+    /* Sort key of the point: frame number, then number among the points of this frame. */
     uint64_t place;
     uint32_t conn; /* connection number */
     uint32_t psn;  /* first PSN of the packet */

@@ -15,7 +15,8 @@
 #include "util/sigint.h"
 
 #define SNAPLEN 65535
-/* Maximum time until the thread handles a captured packet or a request to stop, ms. */
+/* Maximum time until the thread processes a captured packet, or stops after a request to stop,
+ * ms. */
 #define WAIT_MS      100
 #define BUFFER_BYTES (64 * 1024 * 1024) /* size of the kernel's capture buffer, bytes */
 #define ROCE         "udp dst port 4791 or ether proto 0x8915"
@@ -23,8 +24,8 @@
 struct live_source {
     pcap_t *pcap;
     pcap_dumper_t *dumper; /* writes to the pipe */
-    /* Read end of the pipe. `path` is /dev/fd/N of this descriptor, through which `rocedrill check`
-     * opens the pipe again. live_source_stop() closes it. */
+    /* Read end of the pipe. `rocedrill check` opens the pipe again by `path`, which is /dev/fd/N of
+     * this descriptor. live_source_stop() closes the descriptor. */
     int fd;
     char path[32];
     pthread_t thread;
@@ -81,8 +82,8 @@ static pcap_t *open_interface(const char *interface, struct error *error)
     /* Non-blocking, because a blocking read of libpcap may take longer than its timeout. The thread
      * waits with poll(). */
     (void)pcap_setnonblock(pcap, 1, buf);
-    /* For a link layer without EtherTypes, pcap_compile() fails. In that case, all frames are
-     * captured, and check skips those without RoCE. */
+    /* pcap_compile() fails for a link layer without EtherTypes. In this case, all frames are
+     * captured, and check ignores those without RoCE. */
     if (pcap_compile(pcap, &filter, ROCE " or (vlan and (" ROCE "))", 1, PCAP_NETMASK_UNKNOWN) ==
         0) {
         (void)pcap_setfilter(pcap, &filter);
@@ -91,8 +92,8 @@ static pcap_t *open_interface(const char *interface, struct error *error)
     return pcap;
 }
 
-/* Starts the thread with SIGPIPE blocked. So a write to the pipe after its read end was closed
- * returns an error and does not kill the program. */
+/* Starts the thread with SIGPIPE blocked. If the read end of the pipe is closed, a write to the
+ * pipe then returns an error and does not kill the program. */
 static int start_thread(struct live_source *source)
 {
     sigset_t pipe_signal, old;

@@ -13,7 +13,8 @@
 #include "base/clock.h"
 #include "util/strbuf.h"
 
-/* Time limits of a client for sending its HTTP request, and for reading the HTTP response, ns. */
+/* Limits of the time in which a client must send its HTTP request, and of the time in which it must
+ * read the HTTP response, ns. */
 #define REQUEST_NS  UINT64_C(2000000000)
 #define ANSWER_NS   UINT64_C(10000000000)
 #define REQUEST_LEN 4096u
@@ -56,7 +57,7 @@ static const struct {
 
 struct print {
     FILE *out;
-    /* Index into `counters`. A value from COUNTERS on stands for a metric that is not a counter. */
+    /* Index in `counters`. Values from COUNTERS on stand for metrics that are not in `counters`. */
     unsigned which;
     uint32_t rows;
 };

@@ -21,8 +21,8 @@ struct monitor {
     bool ticker_runs, stop;
     uint64_t last_tick; /* capture time of the latest tick; 0 before the first packet */
     const struct roce_flow *flow;
-    /* Hash table with linear probing: maps a connection number to a row number. NO_ROW marks an
-     * empty slot. */
+    /* Hash table with linear probing: its elements are row numbers, found by connection number.
+     * NO_ROW marks an empty slot. */
     uint32_t slot[SLOTS];
     uint32_t row_cnt;
     struct monitor_row row[MONITOR_ROWS];
@@ -60,9 +60,10 @@ static struct monitor_row *find_row(struct monitor *m, uint32_t conn_index)
     return NULL;
 }
 
-/* Returns the index of a free row. If no row is free, first frees several rows, so that the search
- * is not repeated for each new connection: those whose last packet is in the first eighth of the
- * time from the oldest to the newest last packet. */
+/* Returns the index of a free row. If all rows are used, first frees those that were idle for the
+ * longest time: their last packet is in the first eighth of the time from the oldest to the newest
+ * last packet. This frees several rows at once, so that not every new connection needs this
+ * search. */
 static uint32_t free_row(struct monitor *m)
 {
     uint64_t oldest = UINT64_MAX, newest = 0, limit;
@@ -108,8 +109,9 @@ static void add_counts(struct monitor_counts *to, const struct monitor_counts *f
         t[i] = sign < 0 ? t[i] - f[i] : t[i] + f[i];
 }
 
-/* When the analysis joins a direction to another connection, the direction's row is merged into the
- * row of that connection. */
+/* Two rows become one if the analysis has detected that they are the two directions of one
+ * connection. Adds the counters of the row whose connection number was replaced to the other
+ * row. */
 static void join_rows(struct monitor *m)
 {
     bool joined = false;
@@ -132,7 +134,8 @@ static void join_rows(struct monitor *m)
 /* ---- counting per tick -------------------------------------------------------------------------
  */
 
-/* Ends the current interval (a step) of all rows, and prints the table. */
+/* Ends the current interval: computes the counts of this interval (`step`) for all rows, and prints
+ * the table. */
 static void tick(struct monitor *m, uint64_t time)
 {
     uint64_t ns = time - m->last_tick;
@@ -181,8 +184,8 @@ static void *run_ticker(void *user)
         at = rnic_timespec(next);
         while (!m->stop && pthread_cond_timedwait(&m->stop_cond, &m->lock, &at) != ETIMEDOUT)
             ;
-        utc = rnic_clock_ns(CLOCK_REALTIME);          /* the clock of the packets' time stamps */
-        if (m->last_tick > utc + m->options.interval) /* the time of day was set back */
+        utc = rnic_clock_ns(CLOCK_REALTIME);          /* packets have time stamps of this clock */
+        if (m->last_tick > utc + m->options.interval) /* the clock was set back */
             m->last_tick = utc;
         if (m->last_tick && !m->stop && utc > m->last_tick + m->options.interval)
             tick(m, utc);

@@ -9,9 +9,9 @@
  *      may run during this call,
  *   3. monitor_del().
  *
- * Intervals are intervals of capture time: a tick ends an interval and prints the table when the
- * first packet after the interval arrives. With `wall_clock`, a thread also ticks while no packet
- * arrives; the capture must then be live.
+ * Intervals are intervals of capture time. When the first packet after an interval arrives, the
+ * monitor ends the interval and prints the table (a tick). With `wall_clock`, a thread also ticks
+ * while no packet arrives. Set it only for a capture that is still being recorded.
  *
  * The memory used is fixed: the monitor has at most MONITOR_ROWS rows. If no row is free, a new
  * connection replaces the connections with the longest idle times. Their counters are lost.

@@ -11,7 +11,7 @@ struct monitor_counts {
     uint64_t packets, payload;
     uint64_t retransmitted; /* number of retransmitted requests and READ responses */
     uint64_t timeouts;      /* number of requests retransmitted after a timeout */
-    /* Number of PSNs that the capture lacks before requests and READ responses. */
+    /* Number of PSNs that are missing in the capture, of requests and of READ responses. */
     uint64_t missing;
     uint64_t rnr_naks, naks, damaged, ce, cnps;
     /* Number of measured ACK round trips, and the sum of their times. */
@@ -29,7 +29,8 @@ struct monitor_row {
     uint8_t addr[2][16];
     uint32_t qpn[2];
     uint64_t last_time;
-    /* MONITOR_CLOSED or MONITOR_FAILED after the connection ended, otherwise MONITOR_OK. */
+    /* How the connection ended: MONITOR_CLOSED or MONITOR_FAILED. MONITOR_OK if it has not
+     * ended. */
     enum monitor_state end;
     uint64_t bytes_in_flight[2];
     /* Counts from the start of the capture to the current packet (`sum`), and to the latest tick

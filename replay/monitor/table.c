@@ -24,7 +24,7 @@ static uint64_t trouble_of(const struct monitor_counts *c)
 }
 
 /* Order of the rows: by state, then by problems in the latest interval, then by problems since the
- * start, then by payload in the latest interval. */
+ * start of the capture, then by payload in the latest interval. */
 static int compare_rows(const void *a, const void *b)
 {
     const struct monitor_row *x = *(const struct monitor_row *const *)a;

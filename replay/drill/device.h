@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Drill device: the interface between the engine and the device under test (DUT). One
- * implementation is the software RNIC in this process (device_rnic.h). The drill itself acts as the
- * peer of the DUT, the "drill's own end".
+ * Drill device: the interface between the drill engine and the device under test (DUT). A drill is
+ * a test script: it plays packets to the DUT and checks the packets of the DUT. The drill itself
+ * acts as the peer of the DUT; comments call this peer "the drill's own end". One DUT is the
+ * software RNIC in this process (device_rnic.h).
  *
  *   1. open() creates the device and all objects of a script.
  *   2. The engine calls input(), output(), expire() and verb() for the lines of the script. After
- *      each call it calls poll(), async() and notified() until they return false.
+ *      each call, the engine calls poll(), async() and notified() until they return false.
  *   3. close()
  *
  * Objects are named by their index in the script. Times are in ns; a drill starts at
@@ -25,13 +26,13 @@
 /* Time at which each drill starts, ns. */
 #define DRILL_TIME_BASE UINT64_C(1000000000)
 
-/* IP and MAC addresses of the DUT and of the drill's own end, which is the DUT's peer. */
+/* IP and MAC addresses of the DUT (`dut_`) and of its peer, the drill's own end (`own_`). */
 struct drill_net {
     enum roce_encap encap;
     uint8_t dut_addr[16], own_addr[16];
     uint8_t dut_mac[6], own_mac[6];
-    uint32_t own_qpn; /* QPN of the drill's own end that is the peer of object 0 of the script;
-                       * for object N it is own_qpn + N */
+    uint32_t
+        own_qpn; /* QPN of the peer of object 0 of the script; object N has the peer own_qpn + N */
 };
 
 /* Returns the addresses for IP version 4 or 6. The DUT has address 192.0.2.2 or 2001:db8::2. */
@@ -40,23 +41,24 @@ struct drill_net drill_net_of(unsigned ip);
 /* Computes the address of multicast group `group` (1..255) in the IP version of `net`. */
 void drill_net_group(const struct drill_net *net, uint64_t group, uint8_t addr[16]);
 
-/* Return the QPN of the drill's own end that is the peer of an object, and the R_Key and start
- * address of its memory. */
+/* The drill's own end has, for each object of the script, a QP and a memory region. Return the QPN,
+ * the R_Key and the start address for an object. */
 uint32_t drill_own_qpn(const struct drill_net *net, int object);
 uint32_t drill_own_key(int object);
 uint64_t drill_own_address(int object);
 
-/* QPNs that the text of a drill uses for the drill's own end. For a device in real time, the QPNs
- * of the drill's own end are assigned at run time (drill_net.own_qpn). drill_qpn() maps the QPNs of
- * the text to them. */
+/* The text of a drill names QPs of the drill's own end by the DRILL_OWN_QPNS numbers from
+ * DRILL_OWN_QPN. A device in real time assigns other QPNs at run time (drill_net.own_qpn);
+ * drill_qpn() converts. */
 #define DRILL_OWN_QPN  0x100u
 #define DRILL_OWN_QPNS 4096u
 
-/* Returns the QPN on the wire for a number in the text of a drill. Returns numbers below
- * DRILL_OWN_QPN, or at least DRILL_OWN_QPN + DRILL_OWN_QPNS, unchanged. */
+/* Converts a QPN in the text of a drill to the QPN on the wire. Returns a QPN outside of the range
+ * of DRILL_OWN_QPNS unchanged. */
 uint32_t drill_qpn(const struct drill_net *net, uint64_t qpn);
 
-/* Return the PSN of the first request of the DUT, and of the first request to the DUT. */
+/* Return a starting PSN: of the requests that the DUT sends on this QP, and of the requests that
+ * the drill sends to this QP. */
 uint32_t drill_dut_psn(const struct script_object *qp);
 uint32_t drill_own_psn(const struct script_object *qp);
 
@@ -69,7 +71,8 @@ struct drill_comp {
     bool has_imm, has_invalidated, solicited;
     uint32_t imm, invalidated;
     uint32_t src_qp;
-    uint64_t header; /* bytes of network header before the data in the receive buffer; 0: none */
+    uint64_t header; /* length of the GRH area before the data in the receive buffer, bytes; 0:
+                      * no area */
 };
 
 struct drill_async {
@@ -82,8 +85,8 @@ struct drill_device;
 #define DRILL_UNSUPPORTED_TEXT "the device has no "
 #define DRILL_VERB_UNSUPPORTED (-1000) /* error of a verb that the device lacks */
 
-/* Returns whether an error text says that the device lacks a capability: the text begins with
- * DRILL_UNSUPPORTED_TEXT. */
+/* Returns whether an error text begins with DRILL_UNSUPPORTED_TEXT. Such an error reports that the
+ * device lacks a capability. */
 bool device_is_unsupported(const char *text);
 
 struct drill_device_ops {
@@ -107,8 +110,8 @@ struct drill_device_ops {
     int (*verb)(struct drill_device *dev, const struct script_event *event, uint64_t now);
     bool (*poll)(struct drill_device *dev, struct drill_comp *out);
     bool (*async)(struct drill_device *dev, struct drill_async *out);
-    /* Fetch the next notification of a CQ, or the next CM event. Return false if there is none. The
-     * pointer is NULL if the device reports no such events. */
+    /* Get the next CQ notification or CM event. Return false if there is none. If the device does
+     * not report such events, the pointer is NULL. */
     bool (*notified)(struct drill_device *dev, int *cq);
     bool (*cm_event)(struct drill_device *dev, unsigned *type);
 
@@ -126,25 +129,24 @@ struct drill_device_ops {
     /* Sets *out to the value of a counter. Returns false if the device has no such counter. The
      * function pointer is NULL if the device has no counters at all. */
     bool (*counter)(const struct drill_device *dev, const char *name, uint64_t *out);
-    /* Functions of a device in real time; NULL in virtual time. wait() waits until time `until` or
-     * until the device did something, but at most some milliseconds, and returns the time.
-     * arrived() returns the arrival time of the frame that output() returned last. patience()
-     * returns the permitted delay of an event after its time window, ns. clock() returns the time.
-     */
+    /* Functions of a device in real time; NULL in virtual time. wait() waits until the device acts,
+     * at most until time `until` and at most some milliseconds. It returns the current time.
+     * clock() returns the current time. arrived() returns the arrival time of the frame that
+     * output() returned last. patience() returns how late after its time window an event may be,
+     * ns. */
     uint64_t (*wait)(struct drill_device *dev, uint64_t until);
     uint64_t (*clock)(const struct drill_device *dev);
     uint64_t (*arrived)(const struct drill_device *dev);
     uint64_t (*patience)(const struct drill_device *dev);
-    /* Returns the total time since the start of the drill in which the device did not run, ns. Only
-     * for devices in real time; the pointer may be NULL. */
+    /* Returns the sum of the times for which the device did not run since the start of the drill,
+     * ns. Only for devices in real time; the pointer may be NULL. */
     uint64_t (*stalled)(const struct drill_device *dev);
-    /* Returns NULL while the drill can continue, otherwise the reason why it cannot. The reason is
-     * the error that ended the connection to the device, or DRILL_UNSUPPORTED_TEXT and an operation
-     * that the device lacks. The pointer may be NULL. */
+    /* Returns NULL while the drill can continue. Otherwise returns the reason: the error that ended
+     * the connection to the device, or DRILL_UNSUPPORTED_TEXT and an operation that the device
+     * lacks. The pointer may be NULL. */
     const char *(*failure)(const struct drill_device *dev);
-    /* Returns 0 if a drill can be played, or -1 and an error if the device cannot be reached at
-     * all. Called after a drill in which the connection to the device failed. The pointer may be
-     * NULL. */
+    /* Tests whether the device can still be reached. Returns 0, or -1 and an error. Called after a
+     * drill during which the connection to the device failed. The pointer may be NULL. */
     int (*reach)(const void *config, struct error *error);
     /* Returns whether the guard bytes before and after each memory region are unchanged. The
      * pointer is NULL if the regions have no guard bytes. */

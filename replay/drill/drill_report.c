@@ -76,8 +76,8 @@ static void print_arrow_line(FILE *out, size_t cnt)
         fputs("─", out);
 }
 
-/* Prints the end of a row of the ladder: its mark and, if the row differs from the drill, FILE:LINE
- * of the line in the drill. */
+/* Prints the end of a row of the ladder: its mark. If the row differs from the drill, also prints
+ * FILE:LINE of the drill. */
 static void print_mark(FILE *out, const struct drill_case *c, const struct drill_log_row *row)
 {
     static const char *const marks[] = {"", " ✓", " ✗", " ≈"};
@@ -149,8 +149,8 @@ static void print_rule(FILE *out, const char *indent, const char *id)
                 roce_rule_info(rule)->source);
 }
 
-/* Prints the rules that the failed line names. If the line names no rule, prints the purpose and
- * the rules of the drill. */
+/* Prints the rules that the failed line names. If the line names no rule, prints the purpose of the
+ * drill and the rules that the drill names. */
 static void print_rules(FILE *out, const struct drill_case *c)
 {
     const char *ids = c->result.rules;
@@ -217,8 +217,8 @@ static void print_case(FILE *out, const struct drill_case *c)
 
 /* ---- the text report ------------------------------------------------------------------------- */
 
-/* Returns the number of cases of the drill whose first case is case `i`. A case is a drill with one
- * combination of its variants. */
+/* Returns the number of cases of one drill. A case is a drill with one combination of its variants.
+ * The cases of a drill follow one another; `i` is the first of them. */
 static size_t drill_cases(const struct drill_suite *suite, size_t i)
 {
     size_t cnt = 1;
@@ -285,8 +285,8 @@ static struct group_row *find_group(struct group_row *row, unsigned *cnt,
     return &row[(*cnt)++];
 }
 
-/* Prints the number of drills with each verdict. If `left` is true, the run stopped early, and the
- * table has a column for the cases that were not played. */
+/* Prints the number of drills with each verdict. `left`: the run stopped early, so the table has a
+ * column with the number of cases that were not played. */
 static void print_table(FILE *out, const struct group_row *row, unsigned cnt, bool left)
 {
     struct group_row sum = {.name = "all", .len = 3};

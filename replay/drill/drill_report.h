@@ -9,12 +9,12 @@
 #include <stdio.h>
 #include "drill/suite_run.h"
 
-/* Returns the exit status of one case. With `strict`, a known deviation or an inconclusive case
- * counts as a failure. */
+/* Returns the exit status of one case: 2 if the drill cannot be parsed, 1 if the case fails, else
+ * 0. With `strict`, a known deviation or an inconclusive case counts as a failure. */
 int drill_case_status(const struct drill_case *c, bool strict);
 
-/* Returns the exit status: 2 if a drill cannot be parsed, else 1 if a case fails, else 0. With
- * `strict`, a known deviation or an inconclusive case also counts as a failure. */
+/* Returns the exit status of all cases: 2 if a drill cannot be parsed or the run stopped early,
+ * else 1 if a case fails, else 0. `strict`: as in drill_case_status(). */
 int drill_suite_status(const struct drill_suite *suite, bool strict);
 
 /* Returns the verdict as text; "unusable" for a drill that cannot be parsed. */
@@ -25,23 +25,23 @@ void drill_repeat_command(FILE *out, const struct drill_case *c);
 
 enum drill_detail {
     DRILL_QUIET,   /* print only the drills that did not pass */
-    DRILL_NORMAL,  /* print a line for each drill; if cases of the drill did not pass, also the
-                    * ladder of the worst one */
+    DRILL_NORMAL,  /* print a line for each drill. If cases of the drill did not pass, also print
+                    * the ladder of the case with the worst verdict */
     DRILL_VERBOSE, /* print the ladders of all cases; drill_suite_options.keep_log must be set */
 };
 
 /* Prints the drills, and a table of groups. */
 void drill_text(FILE *out, const struct drill_suite *suite, enum drill_detail detail);
 
-/* Options with which a shard printed its reports. `rocedrill merge` prints its reports with the
- * same options. */
+/* Command line options of the run of a shard (one part of the drills). `rocedrill merge` prints the
+ * reports with the same options. */
 struct drill_report_style {
     bool quiet, strict;
 };
 
-/* Adds to the report of drill_json() the members that `rocedrill merge` needs. The report is that
- * of a shard, the part of the drills that one process plays. `sections` prints the body of a case's
- * section of the HTML page. */
+/* Adds to the result of drill_json() the members with which `rocedrill merge` combines the reports
+ * of all shards. A shard is the part of the drills that one process plays. `sections` prints the
+ * HTML section about a case. */
 void drill_json_shard(json_t *json, const struct shard *shard, const struct drill_suite *suite,
                       struct drill_report_style style,
                       void sections(FILE *out, const struct drill_case *c));

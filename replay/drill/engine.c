@@ -30,8 +30,8 @@ void drill_result_free(struct drill_result *result)
 
 /* ---- running the steps ----------------------------------------------------------------------- */
 
-/* Adds an id to a list of ids, which are separated by blanks. Does nothing if the list already
- * contains the id. */
+/* Adds an id to a list of ids, unless the list already contains the id. The ids are separated by
+ * blanks. */
 static void add_id(char *list, size_t cap, const char *id)
 {
     size_t len = strlen(list);
@@ -41,8 +41,9 @@ static void add_id(char *list, size_t cap, const char *id)
     snprintf(list + len, cap - len, "%s%s", len ? " " : "", id);
 }
 
-/* Ends the drill at the line of `event`: sets the line and the verdict of the result. But after a
- * known deviation the verdict remains "known", because the deviation explains the failure. */
+/* Ends the drill at the line of `event`: sets the line and the verdict of the result. If the device
+ * had a known deviation before, the verdict remains "known", because the deviation may explain the
+ * failure. */
 static void stop_at(struct drill_engine *e, const struct script_step *step,
                     const struct script_event *event, enum drill_verdict verdict)
 {
@@ -58,14 +59,15 @@ static void stop_at(struct drill_engine *e, const struct script_step *step,
         r->verdict = verdict;
 }
 
-/* Sets the times from which the time window of the next event counts: `base` for its upper bound,
- * `anchor` for its lower bound. In virtual time, both are the time of this event. In real time, an
- * event whose line has no delay may be reported late, for example a completion by the agent. So
- * `anchor` is then the time of the latest event whose line has a delay. */
+/* Sets the times from which the time window of the next event counts. The upper bound of the window
+ * counts from `base`, the lower bound from `anchor`. In virtual time, both are the time of this
+ * event. In real time, an event whose line has no delay may be reported late, for example a
+ * completion that the agent reports. So `anchor` is then the time of the latest event whose line
+ * has a delay. */
 static void set_base(struct drill_engine *e, const struct script_event *event, uint64_t time)
 {
-    /* In real time, the engine may see a completion after a packet that the device sent later.
-     * `base` never decreases. */
+    /* In real time, the engine may see a packet before a completion although the device sent the
+     * packet later. So keep `base` from decreasing. */
     e->base = e->ops->wait && time < e->base ? e->base : time;
     e->base_line = event->line;
     if (!e->ops->wait || event->time.from > 0 || match_is_none(event)) {
@@ -73,13 +75,13 @@ static void set_base(struct drill_engine *e, const struct script_event *event, u
         e->anchor_line = event->line;
     }
     if (e->ops->wait && match_is_none(event) && e->now > e->base)
-        e->base = e->now; /* another alternative had a longer window, so the engine waited longer
-                           * than the window of `event` */
+        e->base = e->now; /* the window of another alternative was longer than the window of
+                           * `event`, so the engine has waited longer */
     e->stalled = e->ops->stalled ? e->ops->stalled(e->ctx.dev) : 0;
 }
 
-/* Sets the reason why the engine ends a drill that would otherwise run forever: the device failed,
- * or does not stop sending. */
+/* Sets the reason why the engine ends the drill early: the device failed, or does not stop
+ * sending. */
 static void note_endless(struct drill_engine *e)
 {
     const char *failure = e->ops->failure ? e->ops->failure(e->ctx.dev) : NULL;
@@ -115,8 +117,9 @@ static bool take_alternative(struct drill_engine *e, const struct script_step *s
     return true;
 }
 
-/* Returns the earliest start, ns, of the time windows of the step's alternatives that begin after
- * the window of its first alternative has ended. Returns 0 if no window begins then. */
+/* Some alternatives of the step have a time window that begins after the window of the first
+ * alternative has ended. Returns the earliest lower bound of these windows (match_least_delay()),
+ * or 0 if there is none. */
 static uint64_t later_window(const struct drill_engine *e, const struct script_step *step)
 {
     const struct script_event *main = &e->script->event[step->first];
@@ -226,7 +229,7 @@ static bool check_memory(struct drill_engine *e, const struct script_event *even
     return same;
 }
 
-/* Adds a verb of the DUT's program to the log, as the text of its line. */
+/* Adds to the log the call of a verb by the DUT's program, as the text of its line. */
 static void note_verb(struct drill_engine *e, const struct script_event *event)
 {
     const char *text = e->script->line[event->line - 1] + event->column - 1;
@@ -259,7 +262,8 @@ static bool run_verb(struct drill_engine *e, const struct script_event *event)
     return false;
 }
 
-/* Checks memory, a state or a counter. Returns false and sets the reason if it differs. */
+/* Checks memory, a state or a counter. Returns false and sets the reason if the value is not the
+ * expected one. */
 static bool check_value(struct drill_engine *e, const struct script_event *event)
 {
     uint64_t number = 0;
@@ -284,9 +288,9 @@ static bool check_value(struct drill_engine *e, const struct script_event *event
     }
 }
 
-/* Returns the alternative of a failed action that the behaviour of the device matches, or NULL. The
- * alternative of a verb expects the opposite result of the verb, so it matches if the line of
- * the verb failed. */
+/* After the first alternative of an action has failed, returns the alternative that matches, or
+ * NULL. The alternative of a verb expects the opposite result, so it matches whenever the verb's
+ * own line failed. */
 static const struct script_event *met_alternative(struct drill_engine *e,
                                                   const struct script_step *step)
 {
@@ -305,9 +309,9 @@ static const struct script_event *met_alternative(struct drill_engine *e,
     return NULL;
 }
 
-/* Performs an action, or checks a state, at the end of its time window. In real time, the device
- * may reach the state later. So the engine repeats the check until the state is right or the time
- * patience() of the device has passed. Returns false if the drill ends here. */
+/* Performs an action, or checks a value, at the end of its time window. In real time, the device
+ * may reach the value later. So the engine repeats the check until the value is right or the time
+ * patience() has passed. Returns false if the drill ends here. */
 static bool run_action(struct drill_engine *e, const struct script_step *step)
 {
     const struct script_event *event = &e->script->event[step->first];
@@ -394,8 +398,8 @@ static bool check_whole_events(struct drill_engine *e)
     return true;
 }
 
-/* Returns the event to which the latest row of the log before row `row` belongs. If there is none,
- * returns the last event of the script. */
+/* Finds the latest row of the log before row `row` that belongs to a line, and returns the event of
+ * this line. If there is no such row, returns the last event of the script. */
 static const struct script_event *event_before(const struct drill_engine *e, size_t row)
 {
     size_t last = e->script->step_cnt - 1;
@@ -497,8 +501,8 @@ static const char *missing_need(const struct script *script, const struct drill_
     return NULL;
 }
 
-/* Returns half of the shortest timeout of the drill's QPs, ns. If this host or the device was
- * delayed by more than that in real time, a failure does not prove a fault of the device. */
+/* Returns half of the shortest ACK timeout of the drill's QPs, ns. If in real time this host or the
+ * device was slower by more than this, a failure does not prove a fault of the device. */
 static uint64_t permitted_delay(const struct script *script)
 {
     uint64_t code = 18;

@@ -20,10 +20,11 @@
 
 enum drill_verdict {
     DRILL_PASS,
-    DRILL_KNOWN, /* the device deviated only in ways that the drill lists as known */
+    DRILL_KNOWN, /* the device deviated from the drill only in ways that the drill lists as known
+                  * deviations */
     DRILL_FAIL,
-    DRILL_INCONCLUSIVE, /* the device behaved as the specification permits, but the drill has no
-                         * lines for this behaviour */
+    DRILL_INCONCLUSIVE, /* the specification permits the behaviour of the device, but the drill
+                         * has no lines to continue after it */
     DRILL_UNSUPPORTED,  /* the device lacks a capability that the drill needs */
     DRILL_VERDICT_CNT
 };
@@ -41,31 +42,30 @@ struct drill_log_row {
     uint8_t *bytes;
     size_t len;
     char *text;
-    unsigned line; /* line of the script that expects this row, or from which this row differs; 0:
-                    * none */
+    unsigned line; /* line of the script to which this row belongs; 0: none */
     enum drill_mark mark;
     int qp;        /* index of the QP of a frame from the DUT */
-    bool consumed; /* a line of the script expected this frame */
+    bool consumed; /* the frame matched a line of the script */
 };
 
 struct drill_result {
     enum drill_verdict verdict;
-    unsigned line, column;       /* position of the event that failed; 0: none */
+    unsigned line, column;       /* position of the event that determined the verdict; 0: none */
     char problem[320];           /* reason of the verdict, one line; "" if there is none */
     struct drill_diff diff;      /* difference; its `field` is "" if there is none */
     char rules[128];             /* rules of the event that failed, separated by blanks, or "" */
     char known[SCRIPT_NAME_MAX]; /* ids of the known deviations, separated by blanks */
     struct drill_log_row *log;
     size_t log_cnt, log_cap;
-    uint64_t end;     /* virtual time at the end of the drill, ns */
+    uint64_t end;     /* time at which the drill ended, ns since its start */
     bool gone;        /* the connection to the device ended, or could not be established */
     bool not_opened;  /* the device could not be opened, so no line was played */
-    bool unreachable; /* no script can be played on the device */
+    bool unreachable; /* no script at all can be played on the device */
 };
 
-/* Plays the script. `config` is passed to open(). `lacking` lists capabilities, separated by
- * commas, or is NULL: the device is treated as if it lacked them. Always returns a result: if the
- * device cannot be created, the verdict is DRILL_FAIL. */
+/* Plays the script. `config` is passed to open(). `lacking`: capabilities, separated by commas,
+ * that the engine treats as missing; or NULL. Always returns a result: if the device cannot be
+ * created, the verdict is DRILL_FAIL, or DRILL_UNSUPPORTED if the device lacks a capability. */
 void drill_run(const struct script *script, const struct drill_device_ops *ops, const void *config,
                const char *lacking, struct drill_result *result);
 void drill_result_free(struct drill_result *result);

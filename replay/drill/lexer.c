@@ -18,9 +18,9 @@ static bool is_word_char(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '.' || c == '-';
 }
 
-/* Reads the number at `at`. Reports an error if the number exceeds 64 bits. If `value` is true, the
- * number is the value of a field, and may be the start of an IP address. Otherwise, also reports an
- * error if a '.' and a digit follow. */
+/* Reads the number at `at`. Reports an error if the number exceeds 64 bits. If `value` is false,
+ * also reports an error if the number has decimals. If `value` is true, the number is the value of
+ * a field and may be the first part of an IP address. */
 static void take_number(struct lexer *lexer, bool value)
 {
     struct lex_token *token = &lexer->token;
@@ -60,9 +60,9 @@ static void take_number(struct lexer *lexer, bool value)
 void lexer_next(struct lexer *lexer)
 {
     struct lex_token *token = &lexer->token;
-    bool value; /* the token is the value of a field, because it follows an = */
-    bool bytes; /* true: the token is a sequence of hexadecimal bytes, which may be longer than a
-                 * number */
+    bool value; /* the token is the value of a field, because it follows a "=" */
+    bool bytes; /* the token follows the word "data": it is a sequence of hexadecimal bytes and
+                 * may be longer than a number */
 
     if (lexer->failed)
         return;
@@ -122,8 +122,8 @@ bool lexer_word(struct lexer *lexer, const char *word)
     return true;
 }
 
-/* Returns the length of the words of `phrase` at the start of `text`, or 0 if `text` has other
- * words. Any number of blanks may separate the words. */
+/* If `text` begins with the words of `phrase`, returns their length in `text`, else 0. In `text`,
+ * any number of blanks may separate the words. */
 static size_t phrase_len(const char *text, const char *phrase)
 {
     const char *at = text;

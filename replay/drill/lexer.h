@@ -18,7 +18,7 @@
 enum lex_kind {
     LEX_END,
     LEX_WORD,   /* a letter, then letters, digits and _ . - */
-    LEX_NUMBER, /* decimal or 0x; `unit` is the word directly after the number */
+    LEX_NUMBER, /* decimal, or hexadecimal with 0x; `unit` is the word directly after the number */
     LEX_MARK,   /* one of the characters + - ~ * / < > ? = : , ( ) [ ] $ */
     LEX_BAD,    /* any other character */
 };
@@ -49,13 +49,13 @@ bool lexer_mark(struct lexer *lexer, char mark);
 bool lexer_word(struct lexer *lexer, const char *word);
 bool lexer_is_word(const struct lexer *lexer, const char *word);
 
-/* Moves past the longest of `cnt` phrases that begins at the current token; a phrase may have
- * several words ("READ Request"). Returns its index, or -1 if none matches. An empty or NULL phrase
- * matches nothing. */
+/* Moves past the longest of `cnt` phrases that matches at the current token, and returns its index.
+ * A phrase may have several words ("READ Request"). An empty or NULL phrase matches nothing.
+ * Returns -1 if no phrase matches. */
 int lexer_phrase(struct lexer *lexer, const char *const *words, unsigned cnt);
 
-/* Returns the phrase that resembles the text at the current token, for an error message; NULL if
- * there is none. */
+/* Returns the phrase that is most similar to the text at the current token, for an error message;
+ * NULL if none is similar. */
 const char *lexer_meant(const struct lexer *lexer, const char *const *words, unsigned cnt);
 
 /* Copies the text from the current token up to the next blank to `buf`, and moves past that text.

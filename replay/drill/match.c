@@ -10,7 +10,7 @@
 #include "util/strbuf.h"
 
 #define SLACK_NS  4000000u   /* least tolerance of a lower time bound in real time, ns */
-#define ABSENT_NS 250000000u /* real time: maximum that match_none_end() adds to a window, ns */
+#define ABSENT_NS 250000000u /* real time: longest extra wait of match_none_end(), ns */
 
 uint64_t match_time_after(uint64_t base, uint64_t delta)
 {
@@ -66,8 +66,8 @@ uint64_t match_latest(const struct drill_engine *e, const struct script_event *e
 {
     uint64_t patience = e->patience;
 
-    /* An event in the later window of another alternative belongs to that alternative and is not
-     * late. So this line accepts delayed events only until that window begins. */
+    /* If an event occurs in the later window of another alternative, it belongs to that
+     * alternative. So this line accepts late events only until that window begins. */
     if (e->later > event->time.to && e->later - event->time.to < patience)
         patience = e->later - event->time.to;
     return match_time_after(match_time_after(e->base, event->time.to), patience);
@@ -83,8 +83,8 @@ uint64_t match_none_end(const struct drill_engine *e, const struct script_event 
 {
     uint64_t longer = e->ops->stalled ? e->ops->stalled(e->ctx.dev) - e->stalled : 0;
 
-    /* Another alternative may expect the event that this line excludes. A slow device may send that
-     * event late. This line then must not match before the event arrives, so wait longer. */
+    /* This line excludes an event that another alternative may expect. A slow device may send the
+     * event late, so wait longer before this line matches. */
     if (e->alternatives)
         longer += e->patience < ABSENT_NS ? e->patience : ABSENT_NS;
     return match_time_after(match_time_after(e->base, event->time.to), longer);
@@ -129,7 +129,7 @@ static bool in_time(struct drill_engine *e, const struct script_event *event, ui
 }
 
 /* Appends a hint if the author of the drill probably made a mistake (drill_packet_doubt()).
- * Examines the failed line, and the line of the last packet that the drill sent before it. */
+ * Examines the failed line, and the latest line before it that sends a packet. */
 static enum outcome_of_try add_doubts(struct drill_engine *e, const struct script_event *event)
 {
     size_t len = strlen(e->problem);
@@ -146,8 +146,8 @@ static enum outcome_of_try add_doubts(struct drill_engine *e, const struct scrip
     return TRY_FAILED;
 }
 
-/* Returns the outcome while the expected event has not occurred: pending until the window ends,
- * then failed. */
+/* Returns the outcome of a line whose expected event has not occurred: TRY_PENDING until the window
+ * ends, then TRY_FAILED. */
 static enum outcome_of_try wait_for(struct drill_engine *e, const struct script_event *event,
                                     const char *what)
 {
@@ -235,7 +235,7 @@ static enum outcome_of_try try_acks(struct drill_engine *e, const struct script_
 }
 
 /* Returns the outcome of a line that expects the absence of an event: "> nothing", "no comp" and so
- * on. If the device caused such an event, `found` describes it; otherwise it is NULL. */
+ * on. `found`: text of such an event of the device, or NULL if there was none. */
 static enum outcome_of_try try_none(struct drill_engine *e, const struct script_event *event,
                                     const char *found)
 {
@@ -259,7 +259,7 @@ static enum outcome_of_try try_silence(struct drill_engine *e, const struct scri
         match_pending_frame(e, event->object, event->object == SCRIPT_NO_OBJECT);
 
     /* In real time, the engine may have received a frame that the device sent after the window of
-     * this line ended. Such a frame does not violate the line. */
+     * this line ended. Such a frame does not count against the line. */
     if (row && row->time + DRILL_TIME_BASE > match_none_end(e, event))
         row = NULL;
     if (row && !event->time.whole)

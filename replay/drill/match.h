@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Match: compares one line of a script with what the device did. The engine (engine.c) owns the
- * state of a drill and calls match_event() for each alternative of a step until one matches.
+ * Match: compares one line of a script with the behaviour of the device. The engine (engine.c) owns
+ * the state of a drill. A step of a script is an event and its alternatives. The engine calls
+ * match_event() for each of them until one matches.
  */
 #ifndef REPLAY_DRILL_MATCH_H
 #define REPLAY_DRILL_MATCH_H
@@ -10,21 +11,21 @@
 #include "sim/flow_oracle.h"
 
 #define DRILL_QUEUE_MAX 1024u  /* maximum number of stored events of each kind */
-#define DRILL_CHECK_MAX 65536u /* number of bytes of memory that are compared at a time */
+#define DRILL_CHECK_MAX 65536u /* maximum number of bytes of memory that one line compares */
 
 /* Result of comparing the behaviour of the device with one alternative of a step. TRY_PENDING: the
  * expected event may still occur. TRY_MET: it has occurred. TRY_FAILED: it cannot occur any
  * more. */
 enum outcome_of_try { TRY_PENDING, TRY_MET, TRY_FAILED };
 
-/* Completion that no line has expected yet, and the time at which the device reported it, ns. */
+/* Completion that has not matched a line yet, and the time at which the device reported it, ns. */
 struct queued_comp {
     struct drill_comp comp;
     uint64_t time;
     size_t row; /* index of the completion's row in the log */
 };
 
-/* Asynchronous event that no line has expected yet. */
+/* Asynchronous event that has not matched a line yet. */
 struct queued_async {
     struct drill_async event;
     size_t row; /* index of the event's row in the log */
@@ -39,23 +40,27 @@ struct drill_engine {
     struct flow_oracle oracle;
     bool has_oracle;
     uint64_t now;
-    uint64_t base;   /* time of the previous event; the times of a line are relative to it, ns */
-    uint64_t anchor; /* time from which lower bounds of time windows count, ns */
-    unsigned base_line, anchor_line; /* lines of the events at `base` and `anchor`; 0: the start of
-                                      * the drill */
+    uint64_t base;   /* time of the previous event, ns; upper bounds of time windows count from
+                      * this time */
+    uint64_t anchor; /* time from which the lower bounds of time windows count, ns */
+    unsigned base_line, anchor_line; /* lines of the events at the times `base` and `anchor`; 0:
+                                      * the start of the drill */
     uint64_t met;      /* time at which the device's behaviour matched the current event, ns */
-    uint64_t patience; /* real time: permitted delay of an event after its window, ns; else 0 */
-    uint64_t later;    /* real time: start of the window of another alternative of the step, ns
-                        * after `base`; 0: there is none */
+    uint64_t patience; /* in real time, how late after its window an event may be, ns; 0 in
+                        * virtual time */
+    uint64_t later;    /* real time: earliest start of an alternative's window that begins after
+                        * the window of the first alternative, ns; 0: none */
     bool alternatives; /* the current step has alternatives */
-    uint64_t stalled;  /* total time in which the device had not run until the time `base`, ns */
-    uint64_t late;     /* real time: sum of the delays of the drill's packets and verbs, ns */
+    uint64_t stalled;  /* total time for which the device did not run from the start of the drill
+                        * to `base`, ns */
+    uint64_t late;     /* sum of the delays with which the drill sent packets or called verbs in
+                        * real time, ns */
     unsigned timers;
     bool gone; /* the connection to the device ended */
     bool endless;
     bool unsupported;     /* the device lacks a verb or an operation */
-    size_t first_pending; /* index into the log: earlier rows are not frames of the DUT, or a
-                           * line already expected them */
+    size_t first_pending; /* index into the log. All earlier rows have matched a line or are not
+                           * frames of the DUT */
     struct queued_comp comp[DRILL_QUEUE_MAX];
     unsigned comp_cnt, comp_total;
     struct queued_async async[DRILL_QUEUE_MAX];
@@ -64,27 +69,29 @@ struct drill_engine {
     unsigned notified_cnt, notified_total;
     unsigned cm_event[DRILL_QUEUE_MAX];
     unsigned cm_event_cnt;
-    const struct script_event *whole[SCRIPT_OBJECTS_MAX]; /* events with the time "*", which apply
-                                                           * to the whole drill */
+    const struct script_event *whole[SCRIPT_OBJECTS_MAX]; /* events with the time "*": they
+                                                           * exclude an event for the whole drill */
     unsigned whole_cnt;
     char problem[320]; /* reason why the first alternative of the step does not match */
     struct drill_diff diff;
 };
 
-/* Compares a line with what the device did. TRY_MET sets `met` and consumes what the line expected;
- * TRY_FAILED sets `problem` and `diff`. */
+/* Compares a line with the behaviour of the device. TRY_MET: sets `met`, and marks or removes the
+ * events that the line expected, so that later lines ignore them. TRY_FAILED: sets `problem` and
+ * `diff`. */
 enum outcome_of_try match_event(struct drill_engine *e, const struct script_event *event);
 
 /* Sets the reason why an alternative does not match. Returns TRY_FAILED. */
 enum outcome_of_try match_fail(struct drill_engine *e, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Returns the first frame of QP `qp` that the DUT sent and no line has consumed. SCRIPT_NO_OBJECT
- * means the frames of the CM. If `any` is true, `qp` is ignored. Returns NULL if there is none. */
+/* Returns the first frame of the DUT on QP `qp` that has not matched a line, or NULL. If `qp` is
+ * SCRIPT_NO_OBJECT, searches the frames of the CM. If `any` is true, ignores `qp`. */
 struct drill_log_row *match_pending_frame(struct drill_engine *e, int qp, bool any);
 
-/* Returns the lower bound of the event's time window, ns after the anchor. In real time, both the
- * event and the anchor event have delays. So the bound is lower by 12.5 %, and by at least 4 ms. */
+/* Returns the lower bound of the event's time window, ns after `anchor`. In real time, the event
+ * and the event at `anchor` may be delayed. So the bound is then lower by 12.5 %, and by at least 4
+ * ms. */
 uint64_t match_least_delay(const struct drill_engine *e, const struct script_event *event);
 
 /* Returns the latest time at which an expected event may happen, including the permitted delay
@@ -95,8 +102,9 @@ uint64_t match_latest(const struct drill_engine *e, const struct script_event *e
 bool match_is_none(const struct script_event *event);
 
 /* Returns the end of the time window of a line that expects the absence of an event. In real time,
- * the window is longer by the time in which the device did not run. If the line has alternatives,
- * the window is also longer by up to 250 ms, so that the engine sees a late event. */
+ * the window is longer by the time for which the device did not run. If the line has alternatives,
+ * the window is also longer by up to 250 ms, so that the engine sees a late event that another
+ * alternative expects. */
 uint64_t match_none_end(const struct drill_engine *e, const struct script_event *event);
 
 /* Returns base + delta, at most UINT64_MAX / 2. */

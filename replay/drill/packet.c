@@ -38,8 +38,8 @@ static int32_t psn_distance(uint32_t psn, uint32_t from)
     return (int32_t)((psn - from) << 8) >> 8;
 }
 
-/* Returns the PSN from which relative PSNs of a packet count. For a request, it is the PSN of its
- * sender's first request; for a response, that of its receiver's first request. */
+/* Returns the PSN to which the relative PSNs in a drill are added: the first PSN of the direction's
+ * requests. A response has the direction of the request that it answers. */
 static uint32_t first_psn(const struct drill_context *ctx, int qp, bool from_dut, uint8_t opcode)
 {
     const struct script_object *object = &ctx->script->object[qp];
@@ -76,9 +76,9 @@ static uint32_t mtu_of(const struct drill_context *ctx, int qp)
 
 /* ---- packets sent so far --------------------------------------------------------------------- */
 
-/* Returns the request with the highest PSN at or before `psn`, or NULL. If `kind` is not
- * ROCE_KIND_RESERVED, considers only requests of that kind. If `starts` is set, considers only
- * requests that begin a message. */
+/* Returns the request with the highest PSN that is not after `psn`, or NULL. If `kind` is not
+ * ROCE_KIND_RESERVED, considers only requests of this kind. If `starts` is set, considers only the
+ * first packets of messages. */
 static const struct drill_sent *find_sent(const struct drill_history *h, uint32_t psn,
                                           enum roce_kind kind, bool starts)
 {
@@ -119,9 +119,9 @@ static void add_sent(const struct drill_context *ctx, struct drill_history *h, i
     h->cnt++;
 }
 
-/* Returns the MSN that the drill's responder must send in a response with this PSN. It is the
- * number of messages of the DUT that end at or before the PSN. A READ counts when its first
- * response is sent. A NAK does not count the message that it refuses. */
+/* Returns the MSN of a response with this PSN, in which the drill is the responder: the number of
+ * messages of the DUT that end at or before the PSN. A READ already counts at its first response.
+ * If `nak` is true, does not count the message that the NAK refuses. */
 static uint32_t own_msn(const struct drill_context *ctx, int qp, uint32_t psn, bool nak)
 {
     const struct drill_history *h = &ctx->dut[qp];
@@ -134,8 +134,8 @@ static uint32_t own_msn(const struct drill_context *ctx, int qp, uint32_t psn, b
         uint32_t end = op->kind == ROCE_KIND_READ ? sent->psn : sent->last;
         bool again = false;
 
-        /* Do not count a message twice. If an earlier request has the same last PSN, this request
-         * is a retransmission, or a READ of the part that was lost. */
+        /* Count each message once. If an earlier request has the same last PSN, this request is a
+         * retransmission, or a READ of only the lost responses. */
         for (unsigned k = 0; k < i; k++)
             again |= roce_opcode_ends(roce_opcode(h->at[k].opcode)) && h->at[k].last == sent->last;
         msn += roce_opcode_ends(op) && !again && psn_distance(psn, end) >= nak;
@@ -145,8 +145,8 @@ static uint32_t own_msn(const struct drill_context *ctx, int qp, uint32_t psn, b
 
 /* ---- contents of payloads -------------------------------------------------------------------- */
 
-/* Returns the offset of a packet's first byte in its message. For READ responses, sets *va to the
- * address of that byte. */
+/* Returns the offset of a packet's payload in its message. Sets *va to the memory address of the
+ * first payload byte, or to 0 if the address is unknown. */
 static uint64_t message_offset(const struct drill_context *ctx, int qp, bool from_dut,
                                const struct roce_pkt *pkt, uint64_t *va)
 {
@@ -177,9 +177,9 @@ static uint64_t message_offset(const struct drill_context *ctx, int qp, bool fro
     return off;
 }
 
-/* Translates an address in a script. In a script, the addresses of drill_net_of() stand for the DUT
- * and the drill's own end. Returns the address that this end has in ctx->net, which is different on
- * a real network. Returns all other addresses unchanged. */
+/* Translates a MAC or IP address in a script. In a script, the addresses that drill_net_of()
+ * returns mean the DUT and the drill's own end. On a real network, their addresses are those in
+ * ctx->net. Returns all other addresses unchanged. */
 static const uint8_t *end_address(const struct drill_context *ctx, const uint8_t *bytes, size_t len)
 {
     const struct drill_net own = drill_net_of(ctx->net.encap == ROCE_ENCAP_V2_IP6 ? 6 : 4);
@@ -201,8 +201,8 @@ static const uint8_t *address_bytes(const struct drill_context *ctx, const struc
     return end_address(ctx, f->bytes, f->field->width / 8);
 }
 
-/* Gets byte `i` of the payload. The first payload byte has offset `base` in its message. Returns
- * false if the named memory is too short. */
+/* Gets byte `i` of the payload as the line describes it. `base`: offset of the payload in its
+ * message. Returns false if the memory region or the data that the line names is too short. */
 static bool fill_byte(const struct drill_context *ctx, const struct script_fill *fill,
                       uint64_t base, uint64_t i, uint8_t *out)
 {
@@ -248,9 +248,10 @@ bool drill_fill_compare(const struct drill_context *ctx, const struct script_fil
     return true;
 }
 
-/* A line names the contents of a payload. Returns the position in these contents at which the
- * packet's payload begins. If the line names a memory region, it is the offset in the region of the
- * address that the packet reads or writes. Otherwise it is the offset in the message. */
+/* Returns where the payload of a packet begins in the contents that its line names. If the line
+ * names a memory region without an offset, and the packet accesses an address in this region, this
+ * is the offset of the address in the region. Otherwise it is the offset of the payload in the
+ * message. */
 static uint64_t fill_base(const struct drill_context *ctx, const struct script_packet *packet,
                           bool from_dut, const struct roce_pkt *pkt)
 {
@@ -329,8 +330,8 @@ static void set_defaults(const struct drill_context *ctx, const struct script_pa
             pkt->xrceth.srqn = ctx->ops->number(ctx->dev, i);
 }
 
-/* Returns the length of the payload. If the line names no length, it is the length of the contents
- * that the line names, or the usual length of the opcode. */
+/* Returns the length of the payload. If the line names no length, it is the length of the data that
+ * the line names, else the usual length for the opcode. */
 static uint32_t payload_len(const struct drill_context *ctx, const struct script_packet *packet,
                             const struct roce_opcode *op)
 {
@@ -343,7 +344,7 @@ static uint32_t payload_len(const struct drill_context *ctx, const struct script
     return op->payload == ROCE_PAYLOAD_8 ? 8 : 0;
 }
 
-#define PSN_NEAR 65536 /* absolute PSNs up to this far after the first PSN are plausible */
+#define PSN_NEAR 65536 /* an absolute PSN farther after the first PSN is probably a mistake */
 
 void drill_packet_doubt(const struct drill_context *ctx, const struct script_packet *packet,
                         bool from_dut, unsigned line, struct strbuf *t)
@@ -389,8 +390,8 @@ static unsigned keep_flags(const struct script_packet *packet)
     return flags;
 }
 
-/* Sets the lengths of IP and UDP to those of the packet, and the pad count, unless the line names
- * the pad count. */
+/* Sets the lengths in the IP and UDP headers. Sets the pad count too, unless the line names the pad
+ * count. */
 static void set_lengths(struct roce_pkt *pkt, const struct script_packet *packet)
 {
     uint32_t pad = (4 - (pkt->payload_len & 3)) & 3;
@@ -404,9 +405,9 @@ static void set_lengths(struct roce_pkt *pkt, const struct script_packet *packet
         pkt->bth.padcnt = (uint8_t)pad;
 }
 
-/* Applies fields of the script to a packet. If `altered` is true, applies only the fields after the
- * word "altered", which the network changes after the sender computed the ICRC. Otherwise applies
- * only the fields that the sender sets. */
+/* Applies fields of the line to a packet. If `altered` is false, applies the fields that the sender
+ * sets. If `altered` is true, applies the fields after the word "altered", which the network
+ * changes after the sender has computed the ICRC. */
 static void apply_fields(const struct drill_context *ctx, const struct script_packet *packet,
                          bool altered, struct roce_pkt *pkt)
 {
@@ -426,8 +427,8 @@ static bool has_altered(const struct script_packet *packet)
     return false;
 }
 
-/* Builds the frame and returns its length. If the network alters fields, the ICRC remains that of
- * the sender. */
+/* Builds the frame and returns its length. If the network alters fields, the frame keeps the ICRC
+ * that the sender computed. */
 static size_t build_frame(const struct drill_context *ctx, const struct script_packet *packet,
                           struct roce_pkt *pkt, uint8_t *buf, size_t cap)
 {
@@ -677,8 +678,8 @@ static bool compare_field(const struct drill_context *ctx, const struct script_f
     return false;
 }
 
-/* Compares the properties that the specification requires of every packet, whether the line names
- * them or not. */
+/* Checks the properties that the specification requires of every packet, even if the line does not
+ * name them. */
 static bool compare_form(const struct drill_context *ctx, const struct script_packet *packet,
                          const struct roce_pkt *pkt, struct drill_diff *diff)
 {

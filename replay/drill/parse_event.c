@@ -124,8 +124,8 @@ static bool copy_bytes(struct script_fill *fill)
     return data != NULL;
 }
 
-/* Copies *from to *to, and allocates copies of its packet and of its byte arrays. The line, column
- * and time of *to do not change. */
+/* Copies *from to *to, with new copies of its packet and of its byte arrays. Keeps the line, column
+ * and time of *to. */
 static bool copy_event(struct parser *p, struct script_event *to, const struct script_event *from)
 {
     unsigned line = to->line, column = to->column;
@@ -354,8 +354,8 @@ static bool parse_fails(struct parser *p, struct script_event *event)
     return true;
 }
 
-/* Reads the operands of a bind, such as "post bind Q id 1 mw W mr M len 64". The line names no
- * R_Key, because the memory window determines the R_Key. */
+/* Reads the first operands of a bind: "id 1 mw W" in the line "post bind Q id 1 mw W mr M len 64".
+ * The option INVALIDATE stores the memory window. */
 static bool parse_window(struct parser *p, struct script_event *event)
 {
     struct script_value *window = &event->options.value[SCRIPT_OPT_INVALIDATE];
@@ -369,12 +369,12 @@ static bool parse_window(struct parser *p, struct script_event *event)
     return parse_object(p, SCRIPT_MW, &window->object);
 }
 
-/* Number of previous events in which check_id() searches for an id. Without this limit, the time
- * would grow with the square of the script's length. */
+/* Number of previous events in which check_id() searches for an id. Without a limit, the time to
+ * parse a script would grow with the square of its length. */
 #define IDS_CHECKED 4096u
 
-/* Returns false and sets an error if the id of a work request is in use. The id of a receive must
- * differ from those of other receives, and the id of a request from those of other requests. */
+/* Returns false and sets an error if the id of a work request is already in use. Receives must have
+ * different ids, and so must requests. A receive and a request may have the same id. */
 static bool check_id(struct parser *p, const struct script_event *event)
 {
     const struct script *s = p->script;

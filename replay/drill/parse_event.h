@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Parse event: reads a line with a time, and the lines with "or" and "else" after it. */
+/* Parse event: reads a line that begins with a time (an event), and the lines that begin with "or"
+ * or "else" after it (its alternatives). */
 #ifndef REPLAY_DRILL_PARSE_EVENT_H
 #define REPLAY_DRILL_PARSE_EVENT_H
 

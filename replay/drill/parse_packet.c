@@ -30,8 +30,9 @@ enum item_kind {
     ITEM_GROUP,
 };
 
-/* Words of a packet, and the field that each word sets. A word that can set a field in several
- * headers has one row for each header. The row whose header the packet has applies. */
+/* Words that a line can have for a packet, and the field that each word sets. If a word can set a
+ * field in several headers, it has one row for each header. The parser uses the row whose header is
+ * in the packet. */
 static const struct {
     const char *word;
     enum item_kind kind;
@@ -73,12 +74,12 @@ static const struct {
 };
 #define ITEM_CNT (sizeof(items) / sizeof(items[0]))
 
-/* State of the parser inside the packet of one line. */
+/* State of the parser while it reads the packet of one line. */
 struct packet_parser {
     struct parser *p;
     struct script_packet *out;
     bool expected;
-    bool altered; /* the network alters the next field, after the ICRC was computed */
+    bool altered; /* the network alters the next field, after the sender has computed the ICRC */
     const struct roce_opcode *op;
     uint64_t
         given; /* items of the line that set no field of a header: set of bits, by their kind */
@@ -233,7 +234,7 @@ static uint64_t field_max(const struct roce_field *field)
     return field->width >= 64 ? UINT64_MAX : (UINT64_C(1) << field->width) - 1;
 }
 
-/* Reads the value of a field that may name an object. */
+/* Reads the value of a field: a number, or the name of an object. */
 static bool parse_object_field(struct packet_parser *s, enum script_field_kind kind,
                                struct script_field *f)
 {
@@ -256,8 +257,8 @@ static bool parse_object_field(struct packet_parser *s, enum script_field_kind k
     return parse_place(s->p, f->field->label, false, &f->value);
 }
 
-/* Adds an R_Key field for the object that an address field names, unless the line names an R_Key.
- */
+/* Adds the R_Key of the object whose name is the value of an address field. Does nothing if the
+ * line names an R_Key. */
 static bool add_key_of_address(struct packet_parser *s, enum roce_hdr hdr, int object)
 {
     const struct roce_field *rkey = roce_field_find(roce_hdr_info(hdr), "rkey");
@@ -338,7 +339,7 @@ static bool parse_rnr(struct packet_parser *s, struct script_field *f)
     return true;
 }
 
-/* Reads the value of an address field as text up to the next blank. */
+/* Reads a MAC or IP address, which ends before the next blank. */
 static bool parse_bytes(struct packet_parser *s, struct script_field *f)
 {
     char text[64];
@@ -477,8 +478,8 @@ static bool parse_cm_field(struct packet_parser *s)
 
 /* ---- reading items --------------------------------------------------------------------------- */
 
-/* Returns the index of the item that begins at the current token and that this packet can have, or
- * -1 if there is none. If the token then resembles the word of an item, sets an error. */
+/* Returns the index of the item that begins at the current token and is permitted in this packet,
+ * or -1 if there is none. If the token is then similar to the word of an item, sets an error. */
 static int find_item(struct packet_parser *s)
 {
     const char *words[ITEM_CNT], *meant;
@@ -492,8 +493,8 @@ static int find_item(struct packet_parser *s)
     return item;
 }
 
-/* Records an item that sets no field of a header. Returns false and sets an error if the line has
- * the item twice, or sets the contents of the payload twice. */
+/* Records that the line has an item that sets no field of a header. Returns false and sets an error
+ * if the line has this item twice, or sets the contents of the payload twice. */
 static bool note_item(struct packet_parser *s, unsigned item)
 {
     const uint64_t contents =
@@ -597,8 +598,8 @@ static bool parse_items(struct packet_parser *s)
 
 /* ---- required fields ------------------------------------------------------------------------- */
 
-/* Adds the fields that follow from the fields of the line: the R_Key of an address, the kind of a
- * syndrome. Returns false if a required field is missing. */
+/* Adds the fields that follow from other fields of the line: the R_Key from an address, the kind of
+ * the syndrome from the opcode. Returns false if a required field is missing. */
 static bool complete_packet(struct packet_parser *s)
 {
     struct script_packet *out = s->out;

@@ -424,8 +424,8 @@ bool parse_table(struct parser *p, const struct word_number *table, uint64_t *ou
     return !p->lexer.failed;
 }
 
-/* Returns the largest value that the current line may give to an option. A line that declares a QP
- * allows only values with which a device can create a QP. A `modify` line may try larger ones. */
+/* Returns the largest permitted value of an option. If the current line declares a QP, larger
+ * values than a device accepts are errors. A `modify` line may test them. */
 static uint64_t option_max(const struct parser *p, enum script_opt opt)
 {
     if (p->declares && (opt == SCRIPT_OPT_TIMEOUT || opt == SCRIPT_OPT_RNR_TIMER))

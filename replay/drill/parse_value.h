@@ -23,7 +23,8 @@ struct parser {
     } let[PARSE_LETS_MAX];
     unsigned let_cnt;
     bool declares;      /* the line declares an object */
-    unsigned heads_end; /* number of the first line with an object or event; 0: none yet */
+    unsigned heads_end; /* number of the first line that declares an object or has an event; 0:
+                         * none yet */
     size_t purpose_len, purpose_cap; /* length and allocated size of script->purpose, bytes */
 };
 
@@ -69,15 +70,16 @@ bool parse_u64(struct parser *p, struct script_fill *out);
 /* Reads options until a token is not the word of an option in `allowed`. */
 bool parse_options(struct parser *p, uint64_t allowed, struct script_options *out);
 
-/* Returns false and sets an error if an option of `required` is missing. `what` is the name, in the
- * error message, of the object or verb that has the options. */
+/* Returns false and sets an error if an option in `required` is missing. `what`: name of the object
+ * or verb that requires the options, for the error message. */
 bool parse_required(struct parser *p, const struct script_options *options, uint64_t required,
                     const char *what);
 
 /* Writes the words of a set of options into `buf`, for an error message. Returns `buf`. */
 const char *parse_option_list(uint64_t set, char *buf, size_t cap);
 
-/* Prints the words of a set of options, and the end of the line. Optional ones are in brackets. */
+/* Prints the words of a set of options, and a line end. Options that are not required are in
+ * brackets. */
 void parse_print_options(FILE *out, uint64_t allowed, uint64_t required);
 
 #endif

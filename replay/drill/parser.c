@@ -104,8 +104,8 @@ static bool parse_role(struct parser *p)
     return !p->lexer.failed;
 }
 
-/* Returns false and sets an error if the token is a reserved word, or already the name of an
- * object, constant or variant. */
+/* Returns false and sets an error if the token is a reserved word, or the name of an object,
+ * constant or variant that a previous line defines. */
 static bool check_new_name(struct parser *p)
 {
     struct lexer *l = &p->lexer;
@@ -344,7 +344,8 @@ static bool check_whole(struct parser *p)
     return true;
 }
 
-/* Reads all variants before the other lines, because the chosen values apply to every line. */
+/* Reads all variants of the drill and chooses their values. Must precede the parsing of the lines,
+ * because every line may use the chosen values. */
 static bool read_variants(struct parser *p, unsigned variant)
 {
     struct script *s = p->script;
@@ -358,7 +359,7 @@ static bool read_variants(struct parser *p, unsigned variant)
         if (p->lexer.token.kind == LEX_WORD && p->lexer.at[strspn(p->lexer.at, " \t")] == '=' &&
             !parse_variant_values(p))
             return false;
-        if (p->lexer.failed) { /* ignore the error here: parsing all lines reports it again */
+        if (p->lexer.failed) { /* script_parse() will report this error */
             p->lexer.failed = false;
             continue;
         }

@@ -9,9 +9,9 @@
 
 #define PARSER_TEXT_MAX (1u << 20) /* maximum length of a drill, bytes */
 
-/* Parses `len` bytes of text with the values of one combination of variants. `variant` is the index
- * of the combination, which must be less than script_combinations(). Returns 0, or -1 and an error
- * "PATH:LINE:COLUMN: PROBLEM". The caller frees *out in both cases. */
+/* Parses `len` bytes of text with the values of one combination of variants. `variant`: index of
+ * the combination, less than script_combinations(). Returns 0, or -1 and an error
+ * "PATH:LINE:COLUMN: PROBLEM". In both cases, the caller frees *out. */
 int script_parse(struct script *out, const char *path, const char *text, size_t len,
                  unsigned variant, struct error *error);
 

@@ -22,7 +22,8 @@
 #define SCRIPT_OBJECTS_MAX  64 /* maximum number of objects of a drill */
 #define SCRIPT_VARIANTS_MAX 6  /* maximum number of variant lines of a drill */
 #define SCRIPT_VALUES_MAX   8  /* maximum number of values of a variant line */
-/* maximum number of combinations of all variants; each is parsed and played separately */
+/* maximum number of combinations of the values of all variants. Each combination is parsed and
+ * played separately */
 #define SCRIPT_COMBINATIONS_MAX 256
 #define SCRIPT_FIELDS_MAX       24
 #define SCRIPT_IDS_MAX          24
@@ -31,8 +32,8 @@
 
 /* ---- values in a script ---------------------------------------------------------------------- */
 
-/* A number in a script, or the name of an object plus an offset. Depending on the position of the
- * value in its line, the name means the address, key, QPN or SRQ number of the object. */
+/* A number in a script, or the name of an object plus an offset. Which property of the object the
+ * name means depends on the option or field: its address, key, QPN or SRQ number. */
 struct script_value {
     int object; /* index of the object; SCRIPT_NO_OBJECT if `num` is the whole value */
     uint64_t num;
@@ -51,14 +52,14 @@ struct script_fill {
     enum script_fill_kind kind;
     uint64_t pattern;          /* PATTERN: number of the pattern */
     struct script_value place; /* MEMORY: the region */
-    uint64_t off;              /* PATTERN: index in the pattern at which the contents begin */
+    uint64_t off;              /* PATTERN: index in the pattern of the first byte of the contents */
     bool has_off;              /* PATTERN, MEMORY: the script gives an offset */
     uint8_t *data;             /* DATA: the bytes; else NULL */
     uint32_t len;              /* DATA: number of bytes */
 };
 
-/* Returns byte `i` of byte pattern `n`. The byte is never 0, so that it differs from unwritten
- * memory. */
+/* Returns byte `i` of byte pattern `n`. The byte is never 0, and so differs from memory that is not
+ * written yet. */
 static inline uint8_t script_pattern(uint64_t n, uint64_t i)
 {
     return (uint8_t)(1 + (n * 67 + i * 7 + i / 251 * 13) % 255);
@@ -135,12 +136,12 @@ _Static_assert(SCRIPT_OPT_CNT <= 64, "script_options.given holds one bit for eac
 #define SCRIPT_BIT(NAME) (UINT64_C(1) << SCRIPT_OPT_##NAME)
 
 struct script_options {
-    uint64_t given; /* options that the script gives: set of SCRIPT_BIT() */
+    uint64_t given; /* set of SCRIPT_BIT(): the options that the line has */
     struct script_value value[SCRIPT_OPT_CNT];
     struct script_fill fill; /* value of the options FILL, DATA and U64 */
 };
 
-/* Returns the value of an option, or `fallback` if the script does not give the option. */
+/* Returns the value of an option, or `fallback` if the line does not have the option. */
 static inline uint64_t script_number(const struct script_options *options, enum script_opt opt,
                                      uint64_t fallback)
 {
@@ -187,7 +188,8 @@ struct script_object {
 
 enum script_field_kind {
     SCRIPT_FIELD_NUMBER,
-    SCRIPT_FIELD_PSN, /* PSN minus the first PSN of the direction, in two's complement */
+    SCRIPT_FIELD_PSN, /* a relative PSN: difference to the first PSN of the direction, in two's
+                       * complement */
     SCRIPT_FIELD_ANY, /* any value matches */
     SCRIPT_FIELD_ADDRESS,
     SCRIPT_FIELD_KEY,
@@ -202,8 +204,8 @@ struct script_field {
     enum script_field_kind kind;
     struct script_value value;
     uint8_t bytes[16];
-    bool altered;   /* the network alters the field, after the sender computed the ICRC */
-    bool kind_only; /* only the upper 3 bits of the syndrome are compared */
+    bool altered;   /* the network alters the field after the sender has computed the ICRC */
+    bool kind_only; /* compare only the upper 3 bits of the syndrome */
 };
 
 struct script_cm_field {
@@ -226,11 +228,11 @@ struct script_packet {
     uint32_t payload; /* length of the payload, bytes */
     struct script_fill fill;
     bool bad_icrc;
-    uint32_t cut;   /* number of bytes that are cut off at the end of the frame */
+    uint32_t cut;   /* number of bytes that are missing at the end of the frame */
     uint64_t group; /* multicast group of the destination; 0: unicast */
 };
 
-/* Returns the field of this header and name, or NULL if the packet does not set it. */
+/* Returns the field `name` of header `hdr`, or NULL if the line does not set it. */
 const struct script_field *script_packet_field(const struct script_packet *packet,
                                                enum roce_hdr hdr, const char *name);
 
@@ -281,30 +283,30 @@ enum script_verb {
     SCRIPT_VERB_CNT
 };
 
-/* Time window of an event: from `from` to `to` after the previous event, ns. For an action, both
- * are equal. */
+/* Time window of an event. `from`, `to`: its start and end, ns after the previous event. For an
+ * action of the drill, both are equal. */
 struct script_time {
     bool whole; /* the line has the time "*", so the event applies to the whole drill */
     uint64_t from, to;
 };
 
-/* An event of a script (one line), or one alternative of an event. */
+/* An event of a script, or one of its alternatives. Each is one line. */
 struct script_event {
     enum script_event_kind kind;
     unsigned line;
-    unsigned column; /* column of the first character behind the time of the event */
+    unsigned column; /* column of the first character after the time, from 1 */
     struct script_time time;
     bool optional;               /* the DUT may omit the packet: its mark is >? */
-    bool inconclusive;           /* if the DUT takes this alternative, the drill ends with the
-                                  * verdict "inconclusive" */
-    char known[SCRIPT_NAME_MAX]; /* id of the known deviation that this alternative describes; "":
-                                  * none */
+    bool inconclusive;           /* if the DUT behaves as this alternative describes, the drill
+                                  * ends with the verdict "inconclusive" */
+    char known[SCRIPT_NAME_MAX]; /* id of the known deviation that this alternative describes, or
+                                  * "" */
 
     struct script_packet *packet; /* SEND, EXPECT: the packet */
     int64_t psn;                  /* ACKS: relative PSN that the ACKs must reach */
     enum script_verb verb;        /* VERB: which verb */
-    int object;                   /* index of the object in the script; SCRIPT_NO_OBJECT: any
-                                   * object */
+    int object;                   /* index of the object in the script; SCRIPT_NO_OBJECT: the
+                                   * line names no object */
     bool recv;                    /* COMP: completion of a receive */
     unsigned code;                /* COMP: status of the completion. ASYNC, CM_EVENT: kind of the
                                    * event. STATE: state of the QP */
@@ -317,7 +319,7 @@ struct script_event {
     struct script_options options;
 };
 
-/* An event with its alternatives. The first alternative is the event itself. */
+/* An event of a script and its alternatives. The first alternative is the event itself. */
 struct script_step {
     unsigned first; /* index in script.event of the first alternative */
     unsigned cnt;   /* number of alternatives */
@@ -331,7 +333,7 @@ struct script_variant {
     char name[SCRIPT_NAME_MAX];
     uint64_t value[SCRIPT_VALUES_MAX];
     unsigned cnt;
-    unsigned chosen; /* index in `value` of the value that is played */
+    unsigned chosen; /* index in `value` of the value with which the drill is played */
 };
 
 enum script_role { SCRIPT_ROLE_NONE, SCRIPT_RESPONDER, SCRIPT_REQUESTER, SCRIPT_BOTH };

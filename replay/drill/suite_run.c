@@ -154,8 +154,8 @@ int drill_suite_shard(struct drill_suite *suite, struct shard *shard, struct err
 
 /* ---- choosing and playing cases -------------------------------------------------------------- */
 
-/* Sets the name of a case: the name of the folder and the file name without suffix,
- * "FOLDER/NAME". */
+/* Sets the name of a case to "FOLDER/NAME": the last folder of the path, and the file name without
+ * suffix. */
 static void set_name(struct drill_case *c)
 {
     const char *file = strrchr(c->path, '/'), *at = file;
@@ -189,8 +189,8 @@ struct drill_case *drill_suite_case(struct drill_suite *suite, const char *path,
 /* Cases that the options of a run select. */
 struct wanted_cases {
     const char *only;
-    const json_t *not_run; /* cases that the stopped run did not play, from its JSON report; NULL:
-                            * no run to resume */
+    const json_t *not_run; /* cases that a stopped run did not play, from its JSON report
+                            * (--resume); NULL: no such report */
 };
 
 /* Returns whether a combination of variants, such as "mtu=1024 ip=4", has all the values in
@@ -206,7 +206,7 @@ static bool has_values(const char *text, const char *values)
     return true;
 }
 
-/* Returns whether the options select a combination of the variants. */
+/* Returns whether the options select this combination of the variants of a drill. */
 static bool is_wanted(const char *path, unsigned combination, const struct wanted_cases *wanted)
 {
     struct script script;
@@ -231,8 +231,8 @@ static bool is_wanted(const char *path, unsigned combination, const struct wante
     return !wanted->not_run;
 }
 
-/* Adds a case for each combination of each drill that the options choose. Returns 0, or -1 and an
- * error. */
+/* Adds a case for each combination of variants that the options select, of each drill. Returns 0,
+ * or -1 and an error. */
 static int make_cases(struct drill_suite *suite, const struct wanted_cases *wanted,
                       struct error *error)
 {
@@ -388,8 +388,8 @@ static void *run_cases(void *arg)
     }
 }
 
-/* Moves the cases that were not played after the end of the cases that were played in suite->at.
- * Returns 0, or -1 if out of memory. */
+/* Moves the cases that were not played to the end of suite->at. Returns 0, or -1 if out of
+ * memory. */
 static int set_apart(struct drill_suite *suite)
 {
     struct error error;
@@ -418,7 +418,7 @@ static int set_apart(struct drill_suite *suite)
     return 0;
 }
 
-/* Makes the cases that the options choose. Returns 0, or -1 and an error. */
+/* Makes the cases that the options select. Returns 0, or -1 and an error. */
 static int choose_cases(struct drill_suite *suite, const struct drill_suite_options *options,
                         struct error *error)
 {
@@ -437,8 +437,8 @@ static int choose_cases(struct drill_suite *suite, const struct drill_suite_opti
     }
     rc = make_cases(suite, &wanted, error);
     json_decref(report);
-    /* If no drill has the variant of --only, report an error. With --shard, the drills that have
-     * the variant may be in another shard. */
+    /* If no drill has the variant that --only names, report an error. With --shard, report none,
+     * because drills of another shard may have the variant. */
     if (rc == 0 && options->only && suite->path_cnt && !suite->cnt && !suite->position)
         return error_set(error, "--only '%s': no drill has this variant", options->only);
     return rc;

@@ -12,8 +12,8 @@
 #include "util/keymap.h"
 #include "util/strbuf.h"
 
-/* Limits of the device's frames and timer events in one drill. The engine stops a device that
- * exceeds a limit. */
+/* The engine ends a drill when its log has more than FRAMES_MAX rows, or after TIMERS_MAX steps of
+ * virtual time, because such a device would never stop. */
 #define FRAMES_MAX 20000u
 #define TIMERS_MAX 200000u
 
@@ -46,7 +46,7 @@ void timeline_text(struct drill_engine *e, unsigned line, const char *fmt, ...)
     row->line = line;
 }
 
-/* Adds a row to the log: a frame, with its text. Returns NULL if out of memory. */
+/* Adds a frame and its text to the log. Returns the row, or NULL if out of memory. */
 static struct drill_log_row *add_frame(struct drill_engine *e, const uint8_t *bytes, size_t len,
                                        const char *text, bool from_dut)
 {
@@ -65,7 +65,7 @@ static struct drill_log_row *add_frame(struct drill_engine *e, const uint8_t *by
     return row;
 }
 
-/* Returns whether an address is in a region, or just after its last byte. */
+/* Returns whether an address is in a memory region, or directly behind its last byte. */
 static bool region_has(const struct drill_engine *e, int object, uint64_t va)
 {
     uint64_t start = e->ops->address(e->ctx.dev, object);
@@ -74,8 +74,8 @@ static bool region_has(const struct drill_engine *e, int object, uint64_t va)
            va - start <= script_number(&e->script->object[object].options, SCRIPT_OPT_LEN, 0);
 }
 
-/* Replaces the address and R_Key in the text of a packet by names, as "va M+64". If the R_Key
- * belongs to memory window W, writes "va M+64 rkey W". */
+/* In the text of a packet, replaces the address and R_Key by the name of the memory region and the
+ * offset, as "va M+64". If the R_Key belongs to memory window W, writes "va M+64 rkey W". */
 static void name_region(const struct drill_engine *e, const struct roce_pkt *pkt, struct strbuf *t)
 {
     bool reth = roce_pkt_has(pkt, ROCE_HDR_RETH);
@@ -108,8 +108,8 @@ static void name_region(const struct drill_engine *e, const struct roce_pkt *pkt
                 window ? window : "", rest);
 }
 
-/* Writes a packet in the form of the ladder and of `rocedrill decode`. Uses a relative PSN if the
- * QP of the packet is known, and the names of the drill's regions. */
+/* Writes the text of a packet for the log. If the QP of the packet is known, uses a relative PSN
+ * and the names of the memory regions. */
 static void packet_text(const struct drill_engine *e, int qp, bool from_dut,
                         const struct roce_pkt *pkt, struct strbuf *t)
 {
@@ -172,7 +172,7 @@ static void take_frame(struct drill_engine *e, const uint8_t *buf, size_t len)
         row->time = e->ops->arrived(e->ctx.dev) - DRILL_TIME_BASE;
 }
 
-/* Adds a completion to the log, in the notation of a drill line. */
+/* Adds a completion to the log, as a line of a drill would describe it. */
 static void comp_text(struct drill_engine *e, const struct drill_comp *comp)
 {
     char text[48] = "";
@@ -224,7 +224,8 @@ void timeline_drain(struct drill_engine *e)
     while (e->ops->async(e->ctx.dev, &async)) {
         if (!words_have(words_event, async.type)) {
             timeline_text(e, 0, "other asynchronous event, number %u", async.type);
-            continue; /* the drill did not cause this event; for example, a GID became valid */
+            continue; /* an event of a kind that no line can expect, for example that a GID
+                       * became valid */
         }
         timeline_text(e, 0, "event %s %s", words_name(words_event, async.type),
                       async.object == SCRIPT_NO_OBJECT ? "" : e->script->object[async.object].name);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Timeline: advances the time of a running drill, and at each step fetches the frames, completions
- * and events of the device. Frames go to the log and to the judge (sim/flow_oracle.h), which
- * reports violations of rules. Completions and events go to the log and to the queues that match.c
- * reads. The engine (engine.c) calls these functions. If a device fails or never stops sending, the
- * timeline sets `endless`.
+ * Timeline: advances the time of a running drill. After each step, it fetches the frames,
+ * completions and events of the device and adds them to the log. It passes frames to
+ * sim/flow_oracle.h, which reports violations of rules, and puts completions and events in the
+ * queues that match.c reads. The engine (engine.c) calls these functions. If a device fails or
+ * never stops sending, the timeline sets `endless`.
  */
 #ifndef REPLAY_DRILL_TIMELINE_H
 #define REPLAY_DRILL_TIMELINE_H
@@ -16,7 +16,7 @@
 void timeline_text(struct drill_engine *e, unsigned line, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Adds a frame that the drill sends to the log, and passes it to the judge. */
+/* Adds a frame that the drill sends to the log, and passes it to the flow oracle. */
 void timeline_sent(struct drill_engine *e, const struct script_event *event, const uint8_t *bytes,
                    size_t len);
 

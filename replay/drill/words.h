@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Words: the words that the drill language has for numbers, such as the names of states and
- * statuses. */
+/* Words: tables of the words that the drill language uses for numbers, such as QP states and
+ * completion statuses. */
 #ifndef REPLAY_DRILL_WORDS_H
 #define REPLAY_DRILL_WORDS_H
 

@@ -72,7 +72,7 @@ void device_cm_close(struct device_cm *c)
     memset(c, 0, sizeof(*c));
 }
 
-/* Returns the parameters that both a REQ and a REP contain, for the QP of the DUT's program. */
+/* Returns those parameters of the program's QP that are in a REQ and in a REP. */
 static struct rnic_cm_param param_of(const struct script_options *o, uint32_t qpn, uint32_t psn)
 {
     return (struct rnic_cm_param){

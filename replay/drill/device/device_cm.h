@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Device CM: the communication manager (CM) of the in-process device, and the program that uses
- * it. The program has one listener and one CM exchange.
+ * Device CM: the communication manager (CM) of the device under test in this process, and the
+ * program that uses the CM. The program has one listener and one CM exchange.
  *
  *   1. device_cm_open() on a device with a GSI QP. A zero-initialised struct device_cm is not open.
  *   2. device_cm_run() after each input and at the time of device_cm_deadline().
@@ -14,7 +14,7 @@
 #include "drill/device.h"
 
 #define DEVICE_CM_RECVS    32u  /* receives posted on QP 1 */
-#define DEVICE_CM_RECV_LEN 296u /* bytes of a receive: network header (40) and MAD (256) */
+#define DEVICE_CM_RECV_LEN 296u /* length of a receive buffer: GRH area (40) and MAD (256) */
 #define DEVICE_CM_EVENTS   64u  /* maximum number of stored CM events */
 
 struct device_cm {

@@ -103,14 +103,14 @@ static void receive_frames(struct drill_device *dev, uint64_t until)
     dev->lost |= cnt < 0;
 }
 
-/* Receives frames while the agent client waits for a reply of the agent. */
+/* Receives frames while the agent client waits for a reply. */
 static void receive_idle(void *user)
 {
     receive_frames(user, 0);
 }
 
-/* Receives frames, then polls the agent. Returns a time; all frames that arrived until that time
- * are in the queue. */
+/* Receives frames, then polls the agent. The queue then has all frames that arrived until the time
+ * that the function returns. */
 static uint64_t device_wait(struct drill_device *dev, uint64_t until)
 {
     uint64_t now = device_clock(dev), end = now + POLL_NS < until ? now + POLL_NS : until;
@@ -122,8 +122,8 @@ static uint64_t device_wait(struct drill_device *dev, uint64_t until)
     return now;
 }
 
-/* Drops the frames that arrived before the drill began, some of them before the kernel filter was
- * installed. */
+/* Drops the frames that arrived before the drill began. Some of them may have arrived before the
+ * kernel filter was installed. */
 static void drop_frames(struct drill_device *dev)
 {
     receive_frames(dev, 0);
@@ -331,8 +331,8 @@ static uint32_t device_number(const struct drill_device *dev, int object)
     return dev->agent.at[object].qpn;
 }
 
-/* Returns the agent without `const`, for a query. A query uses the connection to the agent, but
- * changes no state of the device. */
+/* Casts away `const`, for a query. A query changes the connection to the agent, but not the state
+ * of the device. */
 static struct live_agent *agent_of(const struct drill_device *dev)
 {
     return (struct live_agent *)(uintptr_t)&dev->agent;

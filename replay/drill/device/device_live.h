@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Device live: a device under test behind a network interface. `rocedrill agent` (docs/agent.md) on
- * the device's host creates the objects and calls the verbs. The drill's own end sends and receives
- * frames on the interface. Time is real.
+ * Device live: a device under test (DUT) behind a network interface. `rocedrill agent`
+ * (docs/agent.md) runs on the host of the DUT; it creates the objects and calls the verbs. The
+ * drill, the peer of the DUT, sends and receives frames on an interface of this host. Time is real.
  *
  * Call device_live_check() once, then open() for each drill. Each drill is one session of the
  * agent. The agent has one session at a time, so drills run one after another.
@@ -19,22 +19,22 @@
 struct device_live_config {
     const char *iface;
     const char *agent;               /* host and port of the agent, "HOST:PORT" */
-    const char *target4, *target6;   /* addresses of the device; NULL: drills of this IP version are
-                                      * unsupported */
+    const char *target4, *target6;   /* addresses of the device. If one is NULL, the drills of
+                                      * its IP version are unsupported */
     const char *address4, *address6; /* addresses of the drill's own end; NULL: an address of the
                                       * interface */
-    bool really;          /* transmit although a default route leads through the interface */
-    uint64_t patience_ns; /* permitted delay of an event after its time window, ns */
-    unsigned timeout;     /* timeout code of QPs for which the drill names no timeout */
+    bool really;                     /* transmit although a default route uses the interface */
+    uint64_t patience_ns;            /* permitted delay of an event after its time window, ns */
+    unsigned timeout; /* timeout code of a QP whose line in the drill names no timeout */
 };
 
-/* Sets the address of the target (`own` is false) or of the drill's own end. The text determines
- * the IP version. Returns 0, or -1 and an error if the text is not an address. */
+/* Sets the IPv4 or IPv6 address of the drill's own end (`own`) or of the target. Returns 0, or -1
+ * and an error if the text is not an IP address. */
 int device_live_address(struct device_live_config *config, const char *text, bool own,
                         struct error *error);
 
-/* Checks that the interface, the device and the agent can be reached, and announces that the
- * packets of `cnt` drills are about to be transmitted. Returns 0, or -1 and an error. */
+/* Checks that the interface, the device and the agent can be reached. If `cnt` > 0, prints that the
+ * packets of `cnt` drills will be transmitted. Returns 0, or -1 and an error. */
 int device_live_check(const struct device_live_config *config, size_t cnt, struct error *error);
 
 extern const struct drill_device_ops device_live_ops;

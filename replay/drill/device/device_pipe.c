@@ -63,9 +63,9 @@ static void set_failure(struct drill_device *dev, const char *problem)
                  problem);
 }
 
-/* Sends a request and frees it. Returns the reply, or NULL if the program sends none, or one that
- * violates docs/drill.md. Stores the frames, completions, events and the deadline of the reply
- * in `dev`. */
+/* Sends a request and frees it. Stores the frames, completions, events and deadline of the reply in
+ * `dev`. Returns the reply. Returns NULL if the program sends no reply or a wrong one
+ * (docs/drill.md). */
 static json_t *call(struct drill_device *dev, json_t *request)
 {
     char *text = dev->broken ? NULL : json_dumps(request, JSON_COMPACT);
@@ -126,7 +126,8 @@ static void set_number(json_t *json, const char *name, uint64_t value)
     json_object_set_new(json, name, json_integer((json_int_t)value));
 }
 
-/* Returns, as JSON, the first bytes of a region in hexadecimal; NULL if the region is all zeros. */
+/* Returns the first bytes of a region as a JSON string in hexadecimal, or NULL if all bytes of the
+ * region are 0. */
 static json_t *fill_string(const struct script_fill *fill, uint64_t len)
 {
     uint8_t *bytes = calloc(1, len + 1);
@@ -331,8 +332,8 @@ static void device_expire(struct drill_device *dev, uint64_t now)
     set_number(request, "until", now);
     json_decref(call(dev, request));
     if (dev->deadline <= now)
-        dev->deadline = now + 1; /* with a deadline in the past, the engine would call the program
-                                  * without end */
+        dev->deadline = now + 1; /* if the deadline stayed in the past, the engine would call the
+                                  * program forever */
 }
 
 /* ---- calling verbs --------------------------------------------------------------------------- */
@@ -351,8 +352,8 @@ static const char *const verb_names[SCRIPT_VERB_CNT] = {
     [SCRIPT_VERB_ESTABLISH] = "establish", [SCRIPT_VERB_DISCONNECT] = "disconnect",
 };
 
-/* Adds the options of a verb to its request. A number is added as a number, an object by its name,
- * and an address by the name of its memory region and the offset. */
+/* Adds the options of a verb to its request: a number as a number; an object by its name; an
+ * address by the name of its memory region and the offset. */
 static void add_options(const struct drill_device *dev, const struct script_options *o,
                         json_t *request)
 {

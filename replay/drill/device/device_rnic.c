@@ -160,8 +160,8 @@ static int object_of_qpn(const struct drill_device *dev, uint32_t qpn)
     return SCRIPT_NO_OBJECT;
 }
 
-/* Returns whether `id` is the id of a receive of this QP or its SRQ. A completion in error has no
- * valid opcode, so only the id shows that it belongs to a receive. */
+/* Returns whether `id` is the id of a receive that was posted to this QP or to an SRQ. If a
+ * completion has an error status, its opcode is not valid, so only its id identifies a receive. */
 static bool is_recv_id(const struct drill_device *dev, int object, uint64_t id)
 {
     for (unsigned i = 0; i < dev->recv_cnt; i++)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Device RNIC objects: the state of the in-process device, and the objects of a script in it.
- * device_rnic.c creates them with device_rnic_make() in an order in which an object comes after the
- * objects that it uses, and frees them with the device.
+ * Device RNIC objects: the state of a device under test in this process, and the creation of its
+ * objects. device_rnic.c calls device_rnic_make() for one kind of object after the other, for
+ * example for PDs and CQs before the QPs that use them. device_rnic.c frees the objects with the
+ * device.
  */
 #ifndef REPLAY_DRILL_DEVICE_DEVICE_RNIC_OBJECTS_H
 #define REPLAY_DRILL_DEVICE_DEVICE_RNIC_OBJECTS_H
@@ -22,8 +23,8 @@ struct recv_buffer {
     uint64_t id;
     uint64_t off;
     uint32_t len;
-    bool named; /* true: the buffer is the region `place` that the script names. false: it is in
-                 * the receive memory */
+    bool named; /* true: the script names the buffer, which is at `place`. false: the buffer is
+                 * in the receive memory, at `off` */
     struct script_value place;
 };
 
@@ -46,8 +47,8 @@ struct drill_device {
         struct rnic_ah *ah;
         uint8_t *block; /* memory of an MR, between two guards */
         uint64_t len;
-        uint32_t key, number; /* `key`: R_Key. `number`: QPN or SRQ number. Both are kept after
-                               * the object is destroyed, for drills that still use them */
+        uint32_t key, number; /* R_Key, and QPN or SRQ number. Valid even after the object was
+                               * destroyed, because a drill may still use them */
     } at[SCRIPT_OBJECTS_MAX];
     uint8_t *recv_block;
     uint64_t recv_len, recv_used;
@@ -65,8 +66,8 @@ int device_rnic_make(struct drill_device *dev, int i);
 /* Returns the PD that the options name, or the default PD of the device if they name none. */
 struct rnic_pd *device_rnic_pd(struct drill_device *dev, const struct script_options *o);
 
-/* Returns the L_Key for access to the receive memory through a PD. Registers the memory on first
- * use. Returns 0 if out of memory. */
+/* Returns the L_Key with which a QP of the PD accesses the receive memory. Registers the receive
+ * memory in the PD at the first call. Returns 0 if out of memory. */
 uint32_t device_rnic_recv_key(struct drill_device *dev, struct rnic_pd *pd);
 
 /* Sets the attributes of the QP `i` to the values that the script names, or to the defaults. */

@@ -104,7 +104,7 @@ static uint32_t key_value(const struct drill_device *dev, const struct script_va
 static const struct {
     enum rnic_wr_opcode opcode, imm;
     enum script_opt local, remote;
-    uint32_t len; /* length of the request in bytes if the line has no length */
+    uint32_t len; /* length of the request if the line names no length, bytes */
 } posts[SCRIPT_VERB_CNT] = {
     [SCRIPT_VERB_SEND] = {RNIC_WR_SEND, RNIC_WR_SEND_IMM, SCRIPT_OPT_FROM, SCRIPT_OPT_CNT, 0},
     [SCRIPT_VERB_WRITE] = {RNIC_WR_WRITE, RNIC_WR_WRITE_IMM, SCRIPT_OPT_FROM, SCRIPT_OPT_TO, 0},
@@ -328,7 +328,7 @@ static int destroy_object(struct drill_device *dev, int i)
     return RNIC_ERR_INVALID;
 }
 
-/* Returns whether an earlier verb of the script destroyed the object that this event uses. */
+/* Returns whether an earlier verb destroyed the object that this event uses. */
 static bool uses_destroyed(const struct drill_device *dev, const struct script_event *event)
 {
     int i = event->object;

@@ -120,7 +120,7 @@ static json_int_t number_of(const json_t *reply, const char *name)
     return json_integer_value(json_object_get(reply, name));
 }
 
-/* Returns whether the result of the drill depends on the timeout code of a QP. */
+/* Returns whether a line of the drill computes a time from a timeout code, with "timeout(CODE)". */
 static bool names_timeout(const struct script *script)
 {
     for (unsigned i = 0; i < script->line_cnt; i++)
@@ -168,8 +168,8 @@ json_t *live_agent_qp_request(const struct live_agent *agent, int object, const 
 
 /* ---- creating objects ------------------------------------------------------------------------ */
 
-/* Adds to a request the agent's number for an object of the script: the object that option `opt`
- * names. */
+/* If option `opt` names an object, adds the agent's number of this object to a request, as member
+ * `name`. */
 static void name_object(const struct live_agent *agent, const struct script_options *o,
                         enum script_opt opt, const char *name, json_t *request)
 {
@@ -178,8 +178,8 @@ static void name_object(const struct live_agent *agent, const struct script_opti
                             json_integer((json_int_t)agent->at[o->value[opt].object].number));
 }
 
-/* Creates a memory region. `o` are the options of the region in the script; NULL if the script does
- * not declare the region. */
+/* Creates a memory region. `o`: options of the region in the script, or NULL if the script does not
+ * declare the region. */
 static bool make_region(struct live_agent *agent, uint64_t len, unsigned access,
                         const struct script_options *o, uint32_t *number, uint64_t *address,
                         uint32_t *lkey, uint32_t *rkey)
@@ -423,7 +423,8 @@ void live_agent_poll(struct live_agent *agent)
     live_agent_forget(agent);
 }
 
-/* Returns the object of this kind for which the agent chose `number`, or SCRIPT_NO_OBJECT. */
+/* Returns the index of the object of this kind to which the agent gave this number, or
+ * SCRIPT_NO_OBJECT. */
 static int object_of(const struct live_agent *agent, enum script_object_kind kind,
                      const json_t *number)
 {
@@ -519,8 +520,8 @@ static bool load_bytes(struct live_agent *agent, uint32_t mr, uint64_t off, uint
     return !agent->failed;
 }
 
-/* The engine compares memory with packets byte by byte. So the first call copies the whole region
- * from the agent, and later calls read the copy. */
+/* The engine compares memory byte by byte. So the first call copies the whole region from the
+ * agent, and later calls read the copy. */
 bool live_agent_read(struct live_agent *agent, int object, uint64_t off, void *buf, size_t len)
 {
     uint64_t whole = agent->at[object].len;

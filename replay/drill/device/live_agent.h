@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Live agent: the objects and verbs of a drill, as requests to `rocedrill agent` on the device's
- * host (docs/agent.md). device_live.c calls these functions.
+ * Live agent: creates the objects of a drill and calls its verbs on a remote host, by requests to
+ * `rocedrill agent` (docs/agent.md). device_live.c calls these functions.
  *
- *   1. live_agent_check() refuses drills that need capabilities which the agent lacks.
+ *   1. live_agent_check() refuses a drill if the agent lacks a capability that the drill needs.
  *   2. live_agent_open() connects, and creates all objects of the script.
  *   3. the other functions
  *   4. live_agent_close() ends the session: the agent destroys the objects.
@@ -31,7 +31,7 @@ struct live_agent {
     const struct drill_net *net;
     struct agent_client client;
     unsigned timeout; /* default timeout code */
-    uint64_t stalled; /* sum of the times by which replies were later than usual, ns */
+    uint64_t stalled; /* sum of the delays of replies beyond the usual delay, ns */
     bool failed;
     struct error error;
     struct {
@@ -40,7 +40,7 @@ struct live_agent {
         uint64_t address, len;
         bool destroyed;
     } at[SCRIPT_OBJECTS_MAX];
-    uint32_t recv_mr, recv_lkey; /* region of the receives for which the drill names no memory */
+    uint32_t recv_mr, recv_lkey; /* region for the receives whose lines name no memory */
     uint64_t recv_address, recv_len, recv_used;
     struct live_recv *recv;
     size_t recv_cnt, recv_cap;
@@ -80,12 +80,12 @@ json_t *live_agent_call(struct live_agent *agent, json_t *request);
 /* Returns a request with all attributes of a QP of the script. */
 json_t *live_agent_qp_request(const struct live_agent *agent, int object, const char *op);
 
-/* Writes contents to a region of the device's memory. Returns false after an error. */
+/* Writes the bytes of `fill` to a memory region of the device. Returns false after an error. */
 bool live_agent_store(struct live_agent *agent, int object, uint64_t off,
                       const struct script_fill *fill, uint64_t len);
 
-/* Discards the copy of a region that live_agent_read() made. Call when a packet or a verb may have
- * changed the memory. */
+/* Discards the copy that live_agent_read() made of a region. Call it when a packet or a verb may
+ * have changed the memory. */
 void live_agent_forget(struct live_agent *agent);
 
 #endif

@@ -11,7 +11,8 @@
 /* ---- results of verbs ------------------------------------------------------------------------ */
 
 /* Returns the result of a verb, and frees the reply. The specification defines no errno values. So
- * if the drill expects an error of the verb, any refusal of the agent counts as that error. */
+ * if the drill expects that the verb fails, every refusal by the agent matches, whatever its errno
+ * is. */
 static int verb_result(const struct live_agent *agent, const struct script_event *event,
                        json_t *reply)
 {
@@ -95,7 +96,7 @@ static int post_recv(struct live_agent *agent, const struct script_event *event)
 static const struct {
     const char *opcode, *imm;
     enum script_opt local, remote;
-    uint32_t len; /* length of the request in bytes if the line has no length */
+    uint32_t len; /* length of the request if the line names no length, bytes */
 } posts[SCRIPT_VERB_CNT] = {
     [SCRIPT_VERB_SEND] = {"send", "send_imm", SCRIPT_OPT_FROM, SCRIPT_OPT_CNT, 0},
     [SCRIPT_VERB_WRITE] = {"write", "write_imm", SCRIPT_OPT_FROM, SCRIPT_OPT_TO, 0},
@@ -105,8 +106,7 @@ static const struct {
     [SCRIPT_VERB_LOCAL_INV] = {"local_inv", "local_inv", SCRIPT_OPT_CNT, SCRIPT_OPT_CNT, 0},
 };
 
-/* Sets the destination GID in a JSON request to the agent: the address of the host that runs the
- * drill. */
+/* Sets the destination GID in a request to the agent to the address of the drill's own end. */
 static void set_own_gid(const struct live_agent *agent, json_t *request)
 {
     char dgid[INET6_ADDRSTRLEN];

@@ -38,8 +38,8 @@ int pipe_program_start(struct pipe_program *program, const char *command)
     program->err = err[0];
     program->pid = fork();
     if (program->pid == 0) {
-        setpgid(0, 0); /* own process group, so that the final signal reaches all processes of the
-                        * command */
+        setpgid(0, 0); /* a separate process group, so that pipe_program_stop() can end all
+                        * processes of the command */
         dup2(io[1], STDIN_FILENO);
         dup2(io[1], STDOUT_FILENO);
         dup2(err[1], STDERR_FILENO);
@@ -74,7 +74,7 @@ static void release_held(struct pipe_program *program)
     program->held_len = 0;
 }
 
-/* Copies what the command wrote to its standard error to that of this process. Before the first
+/* Copies the standard error of the command to the standard error of this process. Before the first
  * reply, stores the text in `held` instead, until `held` is full. */
 static void take_errors(struct pipe_program *program)
 {
@@ -112,8 +112,8 @@ static bool wait_end(struct pipe_program *program, int *status)
     return true;
 }
 
-/* Sets the reason why a command closed its output. The exit status of the shell is 126 or 127 if it
- * cannot start the command. */
+/* Sets `problem` after the command closed its output. If the shell cannot start the command, its
+ * exit status is 126 or 127. */
 static void describe_end(struct pipe_program *program)
 {
     bool ended;

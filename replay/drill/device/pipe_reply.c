@@ -10,7 +10,7 @@
 
 #define QPN_MAX 0xFFFFFF
 
-/* A reply, and the text that describes its first wrong member. */
+/* The reply that is checked. If a member is wrong, `problem` becomes the error message. */
 struct reply_check {
     const struct script *script;
     const char *op;
@@ -38,8 +38,8 @@ static bool refuse(const struct reply_check *check, const char *where, const cha
 
 /* ---- checking members ------------------------------------------------------------------------ */
 
-/* Checks that a member is an integer of `low` to `high`. A member that is not `required` may be
- * absent. */
+/* Checks that a member is an integer from `low` to `high`. If `required` is false, the member may
+ * be absent. */
 static bool check_number(const struct reply_check *check, const json_t *object, const char *where,
                          const char *name, bool required, json_int_t low, json_int_t high)
 {
@@ -79,7 +79,8 @@ static bool check_word(const struct reply_check *check, const json_t *object, co
     return table->word || refuse(check, where, name, "is '%.60s': not %s", text, what);
 }
 
-/* Checks that a member is the name of an object of the drill; of a QP if `qp`. */
+/* Checks that a member is the name of an object of the drill. If `qp` is true, the object must be a
+ * QP. */
 static bool check_object(const struct reply_check *check, const json_t *object, const char *where,
                          const char *name, bool qp)
 {
@@ -136,7 +137,8 @@ static bool check_event(const struct reply_check *check, const json_t *event, co
            check_object(check, event, where, "object", false);
 }
 
-/* Checks each element of an array, which may be absent. `objects`: the elements are objects. */
+/* Calls `element` for each element of an array. The array may be absent. If `objects` is true, the
+ * elements must be JSON objects. */
 static bool
 check_list(const struct reply_check *check, const json_t *reply, const char *name, bool objects,
            bool element(const struct reply_check *check, const json_t *value, const char *where))
@@ -186,7 +188,8 @@ static bool check_created(const struct reply_check *check, const json_t *reply)
     return true;
 }
 
-/* Checks the members that the reply has only because of the operation `op` of the request. */
+/* Checks the members that are in a reply only for certain operations (member `op` of the
+ * request). */
 static bool check_result(const struct reply_check *check, const json_t *request,
                          const json_t *reply)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * RNIC API: the functions of rnic/device/rnic.h that a drill calls, as pointers. The functions are
- * those of the software RNIC in this program, or of a shared library with the same C interface.
+ * RNIC API: pointers to the functions of rnic/device/rnic.h that a drill calls. They are the
+ * functions of the software RNIC in this program, or of a shared library with the same C interface.
  *
  * Compile the library with the headers of this version of RoCEdrill, because the library and this
  * program share the structs. cmd_drill.c loads the library; device_rnic.c calls the functions.
@@ -36,8 +36,8 @@ struct rnic_api {
 /* The functions of the software RNIC of this program. */
 extern const struct rnic_api rnic_api_own;
 
-/* Loads a shared library. It stays loaded until the program ends. Returns 0, or -1 and an error
- * that names the function that the library lacks. */
+/* Loads a shared library. The library stays loaded until the program ends. Returns 0, or -1 and an
+ * error, which names the missing function if the library lacks one. */
 int rnic_api_load(struct rnic_api *api, const char *path, struct error *error);
 
 #endif

@@ -26,8 +26,8 @@ int expected_lines_record(struct expected_lines *lines, int qp, uint8_t opcode, 
     return 0;
 }
 
-/* Returns the frame number of the first recorded packet with this QP, opcode and PSN that no
- * earlier line has used. Returns 0 if there is none. */
+/* Finds the first recorded packet with this QP, opcode and PSN that find_recorded() has not
+ * returned before. Returns its frame number, or 0 if there is none. */
 static uint32_t find_recorded(struct expected_lines *lines, int qp, uint8_t opcode, uint32_t psn)
 {
     for (size_t i = 0; i < lines->recorded_cnt; i++) {
@@ -68,7 +68,7 @@ static void print_syndrome(const struct roce_pkt *pkt, FILE *out)
 }
 
 /* Prints the address and R_Key of a request. If the R_Key belongs to a memory region of the drill's
- * own end, prints them as an offset in this region. Otherwise prints both numbers. */
+ * own end, prints the name of the region and the offset. Otherwise prints both numbers. */
 static void print_peer_place(const struct script *script, uint64_t va, uint32_t rkey, FILE *out)
 {
     for (int i = 0; i < script->object_cnt; i++)
@@ -79,8 +79,8 @@ static void print_peer_place(const struct script *script, uint64_t va, uint32_t 
     fprintf(out, " va 0x%" PRIx64 " rkey 0x%x", va, rkey);
 }
 
-/* Prints the source of a request's payload: the offset of its message in region L, the local memory
- * of the device's program. */
+/* Prints where the payload of a request comes from: the offset of its message in region L, the
+ * local memory of the device's program. */
 static void print_sent_bytes(const struct expected_lines *lines, unsigned qp,
                              const struct roce_pkt *pkt, FILE *out)
 {

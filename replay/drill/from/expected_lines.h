@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Expected lines: writes the lines of a drill that expect the device's frames, completions and
- * events. Each line describes one row of the log that the engine wrote when it played the drill on
- * the software RNIC. from_drill.c calls expected_lines_add() for each row.
+ * Expected lines: writes the lines of a drill that expect frames, completions and events of the
+ * device. For this, the software RNIC plays the drill, and the frames and events in the log of this
+ * run become lines. from_drill.c calls expected_lines_add() for each row of the log.
  */
 #ifndef REPLAY_DRILL_FROM_EXPECTED_LINES_H
 #define REPLAY_DRILL_FROM_EXPECTED_LINES_H
@@ -12,8 +12,8 @@
 
 #define EXPECTED_SHORT_PAYLOAD 32u /* longest payload that a line shows as bytes */
 
-/* Packet that the recorded device sent. Its frame number becomes a comment at the line that expects
- * the same packet. */
+/* Packet that the recorded device sent. If the drill expects the same packet, the line ends with a
+ * comment that names the frame number. */
 struct recorded_packet {
     int qp; /* number of the QP in the written drill, or -1 for a CM message */
     uint8_t opcode;
@@ -31,14 +31,15 @@ struct posted_message {
     char check[96];    /* line that checks the result of a READ or atomic, or "" */
 };
 
-/* Properties of a packet to the device, or of a verb. The lines that expect the effects of the
- * packet or verb depend on them. */
+/* Properties of a line that sends a packet to the device or calls a verb. The following lines,
+ * which expect the effects, depend on them. */
 struct from_meaning {
-    char content[80]; /* line part with the contents of a receive buffer, such as "fill 58"; a
-                       * later line checks them. "": none */
-    char memory[16];  /* region whose bytes the READ responses of the device contain, or "" */
-    bool verb; /* the line is a verb, such as a posted receive, after which a device may send an ACK
-                * with its new credits */
+    char content[80]; /* contents of a receive buffer as words of a line, such as "fill 58", for
+                       * the line that expects the completion of the receive; "": none */
+    char memory[16];  /* name of the region from which the device must read the data of its READ
+                       * responses, or "" */
+    bool verb; /* the line calls a verb. After a verb such as a posted receive, the device may
+                * send an ACK with its new credits */
 };
 
 struct expected_lines {
@@ -62,15 +63,15 @@ int expected_lines_record(struct expected_lines *lines, int qp, uint8_t opcode, 
  * address and R_Key. */
 void expected_lines_print_values(const struct roce_pkt *pkt, FILE *out);
 
-/* Writes the line that expects the event of `row`, with `time` as its time. Writes nothing for a
- * packet to the device. Returns whether it wrote a line. */
+/* Writes the line that expects the frame or event of a row of the log; the line begins with `time`.
+ * Writes nothing for a packet to the device. Returns whether it wrote a line. */
 bool expected_lines_add(struct expected_lines *lines, const struct drill_log_row *row,
                         const char *time, FILE *out);
 
 /* Prints " data HEX". */
 void expected_lines_hex(FILE *out, const uint8_t *bytes, size_t len);
 
-/* Ends a line. Before the end, prints the frame number as a comment, unless it is 0. */
+/* Ends a line. If `frame` is not 0, first prints a comment with this frame number. */
 void expected_lines_end(FILE *out, uint32_t frame);
 
 #endif

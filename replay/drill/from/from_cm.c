@@ -90,8 +90,8 @@ static int on_timer(void *ctx)
     return from_wait(s->d, 0, 0);
 }
 
-/* Records which messages the device's end sent. Returns 1 if the end rejected the request because
- * no program listened, 0 if not, or -1 and an error. */
+/* Records the CM messages of the recorded end that the device replaces. Returns 1 if this end
+ * rejected the request because no program listened, 0 if not, or -1 and an error. */
 static int note_messages(struct source *s)
 {
     bool no_listener = false;

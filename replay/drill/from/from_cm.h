@@ -8,8 +8,8 @@
 #include "drill/from/from_drill.h"
 #include "engine/cm/cm_exchange.h"
 
-/* Adds the lines of an exchange, with the device as one of its ends. The lines are the messages of
- * the other end and the calls of the device's program. Returns 0, or -1 and an error. */
+/* Adds the lines of a CM exchange in which the device is one of the ends: the messages of the other
+ * end, and the calls of the device's program. Returns 0, or -1 and an error. */
 int from_cm(struct from_drill *d, struct cm_exchanges *exchanges, uint32_t exchange,
             enum cm_role role);
 

@@ -10,7 +10,7 @@
 #include "engine/dgram/dgram_message.h"
 
 #define GROUP    1u   /* number of the multicast group in the written drill */
-#define PSN_NEAR 4096 /* a PSN farther from the first PSN is written as an absolute number */
+#define PSN_NEAR 4096 /* largest PSN distance that is written as a relative PSN */
 
 struct source {
     struct from_drill *d;
@@ -98,8 +98,8 @@ static int add_verb(struct from_drill *d, const char *text)
     return from_line_end(d, 0, (struct from_meaning){.verb = true});
 }
 
-/* Adds or extends memory regions of the drill for the memory that WRITEs access. Returns the length
- * of the longest message that consumes a receive WQE, or -1 and an error. */
+/* Adds the memory that WRITEs access to the memory regions of the drill. Returns the length of the
+ * longest message that consumes a receive WQE, or -1 and an error. */
 static int64_t measure(struct source *s)
 {
     struct expected_delivery delivery;
@@ -261,8 +261,8 @@ static int add_message(struct source *s, const struct dgram_message_reader *read
     return from_line_end(s->d, 0, (struct from_meaning){.verb = true});
 }
 
-/* Adds the remote memory of the messages to the regions. Returns the length of all messages in
- * bytes, or -1 and an error. */
+/* Adds the remote memory that the messages access to the memory regions of the drill. Returns the
+ * sum of the lengths of the messages, bytes, or -1 and an error. */
 static int64_t measure_messages(struct source *s, struct dgram_message_reader reader)
 {
     struct dgram_message m;

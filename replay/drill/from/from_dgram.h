@@ -8,9 +8,9 @@
 #include "drill/from/from_drill.h"
 #include "engine/dgram/dgram_stream.h"
 
-/* Add the lines of a stream. If the device is the receiver, they are the packets of the stream and
- * the receives that these packets need. If the device is the sender, they are the messages that its
- * program posts. Return 0, or -1 and an error. */
+/* Add the lines of a stream. If the device is the receiver, the lines are the packets of the stream
+ * and the receives that these packets need. If the device is the sender, the lines are the messages
+ * that its program posts. Return 0, or -1 and an error. */
 int from_dgram_receiver(struct from_drill *d, const struct dgram_streams *streams, uint32_t stream);
 int from_dgram_sender(struct from_drill *d, const struct dgram_streams *streams, uint32_t stream);
 

@@ -165,7 +165,7 @@ struct writer {
     FILE *out; /* memory stream that collects the text of the drill */
     char *text;
     size_t len;
-    size_t rows;   /* number of rows of the drill's log that `text` already has as lines */
+    size_t rows;   /* number of rows of the drill's log that were already written as lines */
     uint64_t time; /* time of the latest line, ns since the start of the drill */
 };
 
@@ -199,9 +199,9 @@ static void print_duration(char *buf, size_t cap, uint64_t ns)
         snprintf(buf, cap, "+%" PRIu64 "ns", ns);
 }
 
-/* Writes a line for each row of the log before time `end`. A row that is STEP_NS or more after the
- * previous line was caused by a timer of the device. `wait` describes this timer; NULL: no timer is
- * expected. */
+/* Writes a line for each row of the log before time `end`. If a row is STEP_NS or more after the
+ * previous line, a timer of the device caused the row. `wait`: step that waits for this timer;
+ * NULL: no step waits for a timer. */
 static void write_rows(struct writer *w, const struct drill_result *result, uint64_t end,
                        const struct from_step *wait)
 {
@@ -242,7 +242,8 @@ static int play_so_far(struct writer *w, const char *line, struct script *script
     return rc;
 }
 
-/* Writes the lines for the effects of a timer of the device. */
+/* Plays the drill until the device sends a frame, at most WAIT_S more. Writes a line for each new
+ * row of the log. Returns 0, or -1 and an error. */
 static int write_wait(struct writer *w, const struct from_step *step)
 {
     struct drill_result result;
@@ -254,8 +255,8 @@ static int write_wait(struct writer *w, const struct from_step *step)
     rc = play_so_far(w, line, &script, &result);
     if (rc == 0)
         write_rows(w, &result, UINT64_MAX, step);
-    /* The last row only contains the reason why the drill ended at this point. When further lines
-     * follow, the log has no such row. So do not count it. */
+    /* If the last row has only the reason why this run of the drill ended, do not count the row.
+     * The log of a run with further lines does not have it. */
     if (rc == 0 && w->rows && result.log[w->rows - 1].line != 0 && !result.log[w->rows - 1].frame)
         w->rows--;
     drill_result_free(&result);
@@ -263,8 +264,8 @@ static int write_wait(struct writer *w, const struct from_step *step)
     return rc;
 }
 
-/* Writes the steps from `first` up to the next wait, each with the lines for its effects. Returns
- * 0, or -1 and an error. */
+/* Writes the steps `first` to `end` - 1, none of which is a wait. After each step, writes the lines
+ * that expect its effects. Returns 0, or -1 and an error. */
 static int write_segment(struct writer *w, size_t first, size_t end)
 {
     struct drill_result result;

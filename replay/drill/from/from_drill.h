@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Written drill: a drill that is written from a capture. The caller adds the packets to the device
- * and the verbs of its program. This module adds the packets, completions and events that the
- * device must produce.
+ * Written drill: a drill that is written from a capture. The caller adds the packets that the drill
+ * sends to the device, and the verbs of the device's program. This module adds the lines that
+ * expect packets, completions and events of the device.
  *
  *   1. from_head(), from_line() and from_line_end() add the head, the objects, and the packets and
  *      verbs of the drill (from_rc.h, from_dgram.h, from_cm.h).
  *   2. from_wait() marks a place where the drill waits for a timer of the device.
- *   3. from_drill_write() plays the lines on the software RNIC, and writes the drill with a line
- *      for each response, completion and event of the software RNIC.
+ *   3. from_drill_write() plays the lines on the software RNIC. It writes the drill with a line for
+ *      each response, completion and event of the software RNIC.
  */
 #ifndef REPLAY_DRILL_FROM_FROM_DRILL_H
 #define REPLAY_DRILL_FROM_FROM_DRILL_H
@@ -25,15 +25,16 @@
 
 /* A packet to the device, a verb of its program, or a wait until a timer of the device fires. */
 struct from_step {
-    char *text;        /* the line without its time; NULL for a wait */
+    char *text;        /* the line without its time; NULL: the step is a wait */
     uint32_t frame;    /* frame number in the capture; 0 if there is none */
-    char unit;         /* for a wait: letter of the `let` constant that contains the shortest
-                        * permitted time; 0: none */
-    uint64_t least_ns; /* for a wait: value of that constant, ns */
+    char unit;         /* only for a wait: name of the `let` constant whose value is the shortest
+                        * permitted time, one letter; 0: no constant */
+    uint64_t least_ns; /* only for a wait: value of the constant, ns */
     struct from_meaning meaning;
 };
 
-/* Region of memory: a range that the captured packets address by one R_Key. */
+/* Memory region of the drill: the range of addresses that captured packets access with one
+ * R_Key. */
 struct from_region {
     uint32_t host; /* index of the host in session.host, or 0 */
     uint32_t rkey;
@@ -43,7 +44,8 @@ struct from_region {
 struct from_drill {
     const char *capture; /* path of the capture, for error messages */
     const char *file;    /* file name of the capture, for the purpose of the drill */
-    char what[48];       /* part of the capture, for error messages: "connection #3" */
+    char what[48];       /* part of the capture from which the drill is written, such as
+                          * "connection #3", for error messages */
     struct error *error;
     char *head; /* head of the drill and lines of its objects */
     size_t head_len;
@@ -52,7 +54,7 @@ struct from_drill {
     struct expected_lines lines;
     struct from_region region[FROM_REGIONS_MAX];
     unsigned region_cnt;
-    FILE *out; /* stream of the head or of the line that the caller writes */
+    FILE *out; /* stream to which the caller writes the head or a line */
     char *text;
     size_t text_len;
 };
@@ -66,19 +68,19 @@ FILE *from_head(struct from_drill *d);
 void from_head_end(struct from_drill *d);
 
 /* Returns the stream for a new line, or NULL if out of memory. Call from_line_end() after writing
- * the line. `frame` is the frame number of its packet in the capture, or 0. from_line_end() returns
- * 0, or -1 and an error. */
+ * the line. `frame`: frame number in the capture of the packet that the line sends, or 0.
+ * from_line_end() returns 0, or -1 and an error. */
 FILE *from_line(struct from_drill *d);
 int from_line_end(struct from_drill *d, uint32_t frame, struct from_meaning meaning);
 
-/* Adds a wait until a timer of the device fires. `least_ns` is the shortest time that the
- * specification permits for this timer, or 0. `unit` is the letter of the `let` constant that
- * contains this time, or 0. Returns 0, or -1 and an error. */
+/* Adds a wait until a timer of the device fires. `least_ns`: shortest time that the specification
+ * permits for this timer, or 0. `unit`: name of the `let` constant with this value, one letter, or
+ * 0. Returns 0, or -1 and an error. */
 int from_wait(struct from_drill *d, char unit, uint64_t least_ns);
 
-/* Widens the region of an R_Key so that it contains the range. Ignores the range if the region
- * would become longer than FROM_REGION_MAX. Returns 0, or -1 and an error if there are too many
- * regions. */
+/* Makes the region of an R_Key contain a range. Creates the region if the R_Key has none. Ignores
+ * the range if the region would become longer than FROM_REGION_MAX. Returns 0, or -1 and an error
+ * if there are too many regions. */
 int from_region_add(struct from_drill *d, uint32_t rkey, uint64_t va, uint64_t len);
 
 /* Returns the index of the region of an R_Key at a host, or -1. */
@@ -90,11 +92,12 @@ char from_qp_name(unsigned qp);
 /* Prints the words of an opcode, or "opcode N" if it is reserved. */
 void from_print_opcode(FILE *out, const struct roce_opcode *op);
 
-/* Prints " access write,read". */
+/* Prints the access rights as words, such as " access write,read". */
 void from_print_access(FILE *out, unsigned access);
 
-/* Prints " WORD PLACE". PLACE is an offset in a region, whose name is `prefix` and a number. An
- * address outside of all regions is printed as a number, followed by `key_word` and its R_Key. */
+/* Prints " WORD NAME+OFFSET" if the R_Key has a region. NAME is `prefix` and the index of the
+ * region. If the R_Key has no region, or the address is below the region, prints the address as a
+ * number, followed by `key_word` and the R_Key or the region. */
 void from_print_place(const struct from_drill *d, FILE *out, const char *word, char prefix,
                       uint32_t host, uint64_t va, uint32_t rkey, const char *key_word);
 

@@ -7,7 +7,7 @@
 #include "engine/base/post_wr.h"
 #include "wire/codes.h"
 
-#define SENDS_MIN   64u                  /* send queue depth of a QP without option `sends` */
+#define SENDS_MIN   64u                  /* default depth of a send queue (option `sends`) */
 #define LOCAL_MAX   (UINT64_C(16) << 20) /* longest region L (local memory), bytes */
 #define CHECK_BYTES 65536u               /* longest range that a line can check, bytes */
 #define TIMEOUT_MAX 20u                  /* longest timeout code: 4.3 s */
@@ -18,11 +18,11 @@ struct source {
     struct replay *replay;
     struct from_directions q;
     uint64_t local_len, local_next;
-    bool timeout;     /* an ACK timeout expires in the drill */
-    uint8_t rnr_code; /* 1 + code of the RNR timer that constant W of the drill stands for; 0:
-                       * the drill does not define W */
-    uint8_t rnr[FROM_QPS_MAX]; /* for each QP: 1 + timer code of an RNR NAK after which the QP
-                                * still waits; 0: it does not wait */
+    bool timeout;     /* an ACK timer expires in the drill */
+    uint8_t rnr_code; /* constant W of the drill is the time of one RNR timer code. This member
+                       * is the code + 1; 0: the drill does not define W */
+    uint8_t rnr[FROM_QPS_MAX]; /* for each QP: 1 + timer code of the RNR NAK after which the QP
+                                * waits; 0: the QP does not wait */
 };
 
 static const struct requester_run *run_of(const struct source *s, unsigned qp)
@@ -45,8 +45,8 @@ static uint8_t timeout_of(const struct source *s)
 
 /* ---- choosing memory and objects ------------------------------------------------------------- */
 
-/* Adds to the regions the remote memory and the local buffer of a work request. Returns 0, or -1
- * and an error. */
+/* Adds the remote memory of a work request to the memory regions of the drill, and the length of
+ * its local buffer to `local_len`. Returns 0, or -1 and an error. */
 static int claim_memory(struct source *s, const struct inferred_setup *setup,
                         const struct work_request *wr)
 {
@@ -62,7 +62,8 @@ static int claim_memory(struct source *s, const struct inferred_setup *setup,
     return 0;
 }
 
-/* Infers the work requests and adds their memory to the regions. Returns 0, or -1 and an error. */
+/* Infers the work requests, and adds the memory that they access to the drill. Returns 0, or -1 and
+ * an error. */
 static int choose_memory(struct source *s)
 {
     struct work_requests wrs;
@@ -147,7 +148,7 @@ static void print_operation(const struct source *s, const struct work_request *w
                 words_name(words_level, first->feth.sel));
 }
 
-/* Sets the line of the drill that checks the buffer of a READ after its completion. */
+/* For a READ, sets m->check to the line that checks its buffer after the completion. */
 static void set_check(const struct source *s, const struct work_request *wr,
                       const struct roce_pkt *first, struct posted_message *m)
 {
@@ -216,7 +217,8 @@ static void print_syndrome(const struct roce_pkt *pkt, FILE *out)
     }
 }
 
-/* Prints the contents of a READ response, as bytes of the region that the READ request names. */
+/* Prints the length of the payload of a READ response. If the READ request names a region of the
+ * drill, also prints that the payload contains bytes of this region. */
 static void print_read_bytes(const struct source *s, unsigned qp, const struct roce_pkt *pkt)
 {
     const struct work_requests *wrs = &run_of(s, qp)->wrs;

@@ -25,8 +25,8 @@ static const struct inferred_setup *setup_of(const struct source *s, unsigned qp
 
 /* ---- choosing memory and objects ------------------------------------------------------------- */
 
-/* Adds the region of an R_Key to the drill, unless the drill has it. Returns 0, or -1 and an
- * error. */
+/* Adds the memory region of an R_Key, unless the drill already has the region. Returns 0, or -1 and
+ * an error. */
 static int add_region(struct from_drill *d, const struct session *session, uint32_t host,
                       uint32_t rkey)
 {
@@ -42,8 +42,8 @@ static int add_region(struct from_drill *d, const struct session *session, uint3
 }
 
 /* Adds to the drill the memory regions that the requests of the connection access. If the recorded
- * device refused all requests with an R_Key, adds no region for it. Then the R_Key is also invalid
- * for the device under test. Returns 0, or -1 and an error. */
+ * device refused all requests with an R_Key, adds no region for this R_Key, so that the R_Key is
+ * also invalid for the device under test. Returns 0, or -1 and an error. */
 static int choose_regions(struct source *s)
 {
     for (unsigned i = 0; i < s->q.cnt; i++) {
@@ -110,8 +110,8 @@ static void print_objects(const struct source *s, FILE *out)
 
 /* ---- lines of packets and actions ------------------------------------------------------------ */
 
-/* Prints the payload as a byte pattern. The number of the pattern depends on the first PSN of the
- * message, so a retransmission has the same bytes. */
+/* Prints the payload: short data as bytes, other data as a byte pattern. The number of the pattern
+ * depends on the first PSN of the message, so a retransmission has the same bytes. */
 static void print_payload(struct source *s, unsigned qp, const struct roce_pkt *pkt,
                           struct from_meaning *meaning)
 {
@@ -231,7 +231,7 @@ static int add_recv(struct source *s, unsigned qp, uint32_t len)
     return from_line_end(s->d, 0, (struct from_meaning){.verb = true});
 }
 
-/* Returns whether the next request after event `i` belongs to the connection. */
+/* Returns whether the next request at or after event `i` belongs to the connection. */
 static bool precedes_request(const struct source *s, size_t i)
 {
     while (i < s->script.cnt && s->script.event[i].kind != LIVE_FRAME)

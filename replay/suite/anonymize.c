@@ -13,8 +13,8 @@
 #define IP4_OPT_OFF 20u
 #define IP4_NOP     1u /* option 1 is "no operation" (RFC 791) */
 
-/* Number of new IPv4 addresses: first those in 192.0.2.0/24 (RFC 5737), then those in 198.18.0.0/15
- * (RFC 2544). */
+/* Number of IPv4 addresses that replace the original ones. The first ones are in 192.0.2.0/24 (RFC
+ * 5737), the others in 198.18.0.0/15 (RFC 2544). */
 #define TEST_NET_LAST 254u
 #define BENCH_NET_CNT (1u << 17)
 
@@ -39,8 +39,8 @@ void anonymizer_free(struct anonymizer *a)
 /* ---- replacing addresses -----------------------------------------------------------------------
  */
 
-/* Returns the number of an address, counted from 1 in the order of first use, or 0 if out of
- * memory. */
+/* Returns the number of an address: 1 for the first different address, 2 for the second, and so on.
+ * Returns 0 if out of memory. */
 static uint32_t number_of(struct keymap *map, const void *addr)
 {
     uint32_t at = keymap_add(map, addr);
@@ -159,8 +159,8 @@ bool anonymize_knows(const struct roce_pkt *pkt)
     return pkt->bth.dest_qp != ROCE_QP_GSI || roce_cm_msg_of_pkt(&msg, pkt) == 0;
 }
 
-/* Masks the private data after the RDMA-IP header. No field contains the length of private data, so
- * masks up to the last byte that is not zero. */
+/* Masks the private data, except the RDMA-IP header at its start. No field contains the length of
+ * private data, so masks the bytes up to the last one that is not zero. */
 static void mask_private(struct anonymizer *a, const struct roce_cm_msg *msg, uint8_t *p,
                          uint32_t len)
 {
@@ -198,7 +198,7 @@ static bool change_cm(struct anonymizer *a, const struct roce_pkt *pkt, uint8_t 
             return false;
         if (a->addresses && strcmp(field->name, "info") == 0)
             memset(at, 0, field->width / 8); /* in some REJs, this field contains an address of
-                                              * another port, so set it to 0 */
+                                              * another port, so set the field to 0 */
         if (strcmp(field->name, "private_data") == 0) {
             uint32_t skip = roce_cm_sid_is_ip(sid) ? ROCE_CM_RDMAIP_LEN : 0;
 
@@ -214,13 +214,13 @@ static bool change_cm(struct anonymizer *a, const struct roce_pkt *pkt, uint8_t 
 /* ---- updating checksums ------------------------------------------------------------------------
  */
 
-/* Sums of the parts of a frame that its checksums cover. */
+/* One's complement sums of the bytes that the IPv4 and UDP checksums of a frame cover. */
 struct sums {
     uint32_t ip4, udp;
 };
 
-/* Returns the sums over the data that the checksums cover, not complemented. The UDP checksum also
- * covers the IP addresses (RFC 768, RFC 8200 8.1). */
+/* Returns the sums of a frame, not complemented. The UDP checksum also covers the IP addresses (RFC
+ * 768, RFC 8200 8.1). */
 static struct sums sums_of(const struct roce_pkt *pkt, const uint8_t *frame)
 {
     const uint8_t *ip4 = frame + pkt->off[ROCE_HDR_IP4], *ip6 = frame + pkt->off[ROCE_HDR_IP6];
@@ -238,8 +238,8 @@ static struct sums sums_of(const struct roce_pkt *pkt, const uint8_t *frame)
     return sums;
 }
 
-/* Updates a checksum after the covered data changed from sum `before` to sum `after` (RFC 1624). A
- * correct checksum stays correct, and a wrong checksum stays wrong. */
+/* Updates a checksum after the sum of the covered bytes has changed from `before` to `after` (RFC
+ * 1624). A correct checksum stays correct, and a wrong checksum stays wrong. */
 static void move_checksum(uint8_t *at, uint32_t before, uint32_t after)
 {
     uint32_t sum = (~(uint32_t)roce_bits_get(at, 0, 0, 16) & 0xFFFF) + after + (~before & 0xFFFF);
@@ -295,8 +295,8 @@ int anonymize(struct anonymizer *a, uint32_t idx, enum roce_link link, uint8_t *
     whole &= pkt.end_off <= cap_len;
     sealed = roce_pkt_icrc_check(&pkt, &icrc) != ROCE_ICRC_UNVERIFIED;
     if (a->trace->pkt[idx].icrc_fixed)
-        pkt.icrc = icrc; /* the captured ICRC was wrong because of a known deviation of the peer:
-                          * continue with the correct one */
+        pkt.icrc = icrc; /* the captured ICRC was wrong because of a known deviation of the peer,
+                          * so continue with a correct ICRC */
     before = whole ? sums_of(&pkt, frame) : (struct sums){0};
     if (!change_cm(a, &pkt, frame) || (a->addresses && (!change_link(a, link, frame, cap_len) ||
                                                         !change_network(a, &pkt, frame))))
@@ -312,8 +312,8 @@ int anonymize(struct anonymizer *a, uint32_t idx, enum roce_link link, uint8_t *
     after = sums_of(&pkt, frame);
     if (roce_pkt_has(&pkt, ROCE_HDR_IP4))
         move_checksum(frame + pkt.off[ROCE_HDR_IP4] + ROCE_IP4_CSUM, before.ip4, after.ip4);
-    /* This change does not affect the ICRC, which is computed with all bits of the UDP checksum set
-     * to 1. */
+    /* The new UDP checksum does not change the ICRC: the ICRC is computed as if all bits of the UDP
+     * checksum were 1. */
     if (roce_pkt_has(&pkt, ROCE_HDR_UDP) && pkt.udp.csum != 0)
         move_checksum(frame + pkt.off[ROCE_HDR_UDP] + ROCE_UDP_CSUM, before.udp, after.udp);
     return 0;

@@ -11,8 +11,8 @@
 #include "util/keymap.h"
 #include "util/outfile.h"
 
-/* Limit of nested folders. The limit ends the search if a symbolic link leads back to a parent
- * folder. */
+/* Maximum depth of nested folders. If a symbolic link points to a parent folder, this limit ends
+ * the search. */
 #define DEPTH_MAX 16u
 
 static bool ends_with(const char *name, size_t *len, const char *ending)

@@ -19,8 +19,8 @@ static const enum outcome outcomes[] = {[VERDICT_PASS] = OUTCOME_PASS,
                                         [VERDICT_FAIL] = OUTCOME_FAIL,
                                         [VERDICT_SKIPPED] = OUTCOME_SKIPPED};
 
-/* Sets the name of the new capture to the last part of the path, without the file endings of
- * captures. */
+/* Sets the name of the new capture: the file name in the path without endings such as .pcap and
+ * .gz. */
 static int name_of(const char *path, struct import_result *added, struct error *error)
 {
     static const char *const endings[] = {".gz", ".zst", ".pcap", ".pcapng", ".cap", ".erf"};
@@ -171,8 +171,8 @@ static void describe_selection(const struct replay *replay, const struct selecti
     }
 }
 
-/* Replays the capture that was imported into the folder, and compares the verdict with `expected`.
- */
+/* Replays the new capture in the folder. Returns -1 and an error if its verdict is not
+ * `expected`. */
 static int judge_capture(const char *path, const char *peer, enum verdict expected,
                          struct import_result *added, struct error *error)
 {
@@ -196,8 +196,8 @@ static int judge_capture(const char *path, const char *peer, enum verdict expect
     return rc;
 }
 
-/* Replays the original capture and selects the packets to import. Stores the verdict that a replay
- * of the imported part must have. */
+/* Replays the original capture, selects the packets to import, and writes the new capture. Then
+ * checks that the new capture has the verdict that the same packets had in the original capture. */
 static int import_packets(const char *path, const struct import_options *options,
                           struct suite_folder *folder, struct import_result *added,
                           struct error *error)

@@ -12,9 +12,10 @@
 
 struct import_options {
     const char *folder;
-    const char *name;  /* file name without ending; NULL: the name of the capture */
-    const char *peer;  /* recorded implementation; NULL: the one in the manifest row of the replaced
+    const char *name;  /* file name of the new capture without ending; NULL: that of the original
                         * capture */
+    const char *peer;  /* implementation that was recorded; NULL: if a capture is replaced, the
+                        * one in its manifest row */
     const char *shows; /* description of the capture for the manifest, or NULL */
     bool replace;      /* replace a capture of this name */
     bool addresses;    /* anonymize addresses */
@@ -26,19 +27,21 @@ struct import_options {
 /* Result of an import. */
 struct import_result {
     char name[128];
-    uint32_t frames, of;  /* number of frames written (`frames`), and number of frames in the
-                           * capture (`of`) */
-    uint32_t unknown;     /* number of datagrams left out because their contents are unknown */
+    uint32_t frames, of;  /* number of frames written (`frames`) and in the original capture
+                           * (`of`) */
+    uint32_t unknown;     /* number of datagrams that were not imported because their contents
+                           * are unknown */
     uint32_t payloads;    /* number of packets whose payload was changed */
-    uint32_t cut;         /* number of packets whose payload is cut and so not compared */
+    uint32_t cut;         /* number of packets whose payload the snaplen cut, so a replay does
+                           * not compare it */
     uint32_t macs, ips;   /* number of addresses replaced */
     enum verdict verdict; /* verdict of the replay of the new capture */
     bool all;       /* true: every connection was imported. false: `text` names the imported ones */
     char text[256]; /* for example "connection 2 (...)" */
 };
 
-/* Imports a capture into a folder. Returns 0, or -1 and an error; after an error, the folder has no
- * new file, and a capture that was to be replaced stays. */
+/* Imports a capture into a folder. Returns 0, or -1 and an error. After an error, the folder has no
+ * new file, and still has the capture that was to be replaced. */
 int import_capture(const char *path, const struct import_options *wanted,
                    struct import_result *added, struct error *error);
 

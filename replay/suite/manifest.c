@@ -26,8 +26,7 @@ static const char *const columns[COLUMN_CNT] = {
 #undef X
 };
 
-/* For each known column: its position in the lines of the file, or -1 if the manifest lacks the
- * column. */
+/* Position of each known column in a line of the file, or -1 if the manifest lacks the column. */
 struct layout {
     int at[COLUMN_CNT];
 };
@@ -43,7 +42,7 @@ const char *outcome_name(enum outcome outcome)
     return names[outcome];
 }
 
-/* Copies the field at column `idx` of a line to `buf`; copies "" if the line has fewer fields. */
+/* Copies field number `idx` of a line, from 0, to `buf`. Copies "" if the line has fewer fields. */
 static void field_of(const char *line, int idx, char *buf, size_t cap)
 {
     size_t len;
@@ -82,8 +81,8 @@ static int read_header(struct layout *layout, const char *line, const char *path
     return 0;
 }
 
-/* Returns the outcome that a word means, or OUTCOME_CRASHED for an unknown word. An empty word
- * means PASS. Accepts the former words "holds" and "differs". Ignores case. */
+/* Returns the outcome that a word names, or OUTCOME_CRASHED for an unknown word. An empty word
+ * names PASS. Ignores case. "holds" and "differs" are former words for PASS and FAIL. */
 static enum outcome outcome_of_word(const char *word)
 {
     int i = 0;

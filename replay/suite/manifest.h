@@ -4,8 +4,8 @@
  * capture. Fields are separated by tabs. The first line names the columns, in any order. Unknown
  * columns are ignored.
  *
- * - file: path of the capture, relative to the folder of the manifest. The last part of that path
- *   is enough if no other capture has the same last part.
+ * - file: path of the capture, relative to the folder of the manifest. If no other capture has the
+ *   same file name, the file name is enough.
  * - peer: implementation that was recorded. If there is a profile of that name, the known
  *   deviations of this implementation do not fail the replay.
  * - replay: expected verdict: PASS (the default), FAIL, SKIPPED or UNUSABLE
@@ -51,13 +51,14 @@ struct manifest {
     size_t cap;
 };
 
-/* Reads FOLDER/manifest.tsv. Returns 0, even if there is no manifest. Returns -1 and an error with
- * file, line and column if the manifest is wrong. Call manifest_free() in both cases. */
+/* Reads FOLDER/manifest.tsv. If the file does not exist, the manifest is empty. Returns 0, or -1
+ * and an error with file, line and column if the manifest is malformed. Call manifest_free() in
+ * both cases. */
 int manifest_read(struct manifest *manifest, const char *folder, struct error *error);
 void manifest_free(struct manifest *manifest);
 
-/* Returns the row of a capture and marks the row as used, or returns NULL. `path` is relative to
- * the folder of the manifest. */
+/* Returns the row of a capture and marks the row as used; NULL if there is no row. `path` is
+ * relative to the folder of the manifest. */
 const struct manifest_row *manifest_find(struct manifest *manifest, const char *path);
 
 #endif

@@ -59,8 +59,8 @@ struct atomic_word {
     uint64_t word;
 };
 
-/* Records the 8-byte words that an atomic accesses. An unaligned address, which a responder
- * refuses, is in two words. */
+/* Records the 8-byte words that an atomic accesses. If its address is not aligned, it accesses two
+ * words (a responder refuses such an atomic). */
 static int add_counter(struct payload_masks *m, uint32_t device, uint64_t va)
 {
     struct atomic_word first = {device, va / 8}, last = {device, (va + 7) / 8};
@@ -71,8 +71,8 @@ static int add_counter(struct payload_masks *m, uint32_t device, uint64_t va)
                : 0;
 }
 
-/* Finds the memory address from which a packet's payload was read, or to which it was written, if
- * there is one. */
+/* If a packet has READ or WRITE data, stores the memory address of this data. If the packet is an
+ * atomic request, records its memory. */
 static int find_place(struct payload_masks *m, const struct rc_direction *dir, uint32_t idx)
 {
     const struct inferred_setup *s = &dir->setup;

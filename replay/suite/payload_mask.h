@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Payload mask: combines every payload byte of a capture with a secret byte, its mask. The payload
- * is then unreadable, but a replay has the same result. A byte of memory always has the same mask,
- * for every connection and R_Key. A retransmitted packet has the masks of the original. Words that
- * atomics use are not masked, because a replay computes with their values.
+ * Payload mask: combines every payload byte of a capture with a secret byte, the mask, by XOR. The
+ * payload is then unreadable, but a replay has the same result. A byte of memory has the same mask
+ * for every connection and R_Key. A retransmitted packet has the same masks as the first
+ * transmission. Words that atomics access are not masked, because a replay computes with their
+ * values.
  *
- * SipHash-2-4 (Aumasson, Bernstein 2012) computes the masks, with a key that is discarded. All
- * values that one byte of memory has at different times share one mask. So a reader who knows one
+ * SipHash-2-4 (Aumasson, Bernstein 2012) computes the masks from a key, which is then discarded. A
+ * byte of memory has the same mask for all values that it has over time. So a reader who knows one
  * of these values can compute all the others.
  */
 #ifndef REPLAY_SUITE_PAYLOAD_MASK_H
@@ -14,9 +15,9 @@
 
 #include "engine/play/rc_responder.h"
 
-/* Selects the pseudo-random bytes (masks) that are combined with a packet's payload by XOR. If
- * `memory` is true (WRITE and READ data), the masks depend on address `va` in the memory of
- * responder host `device`. Otherwise they depend on the packet. */
+/* Determines the masks of a packet's payload. If `memory` is true (READ or WRITE data), the masks
+ * depend on the address `va` in the memory of the responder host `device`. Otherwise they depend on
+ * the packet. */
 struct masked_place {
     bool memory;
     uint32_t device; /* index into session.host */
@@ -27,8 +28,8 @@ struct payload_masks {
     uint64_t key[2];
     const struct session *drive;
     struct masked_place *place; /* one element for each packet of the trace */
-    struct keymap counters;     /* keys: host, and address / 8, of each 8-byte word that atomics
-                                 * access */
+    struct keymap counters;     /* set of the 8-byte words that atomics access. Key: host, and
+                                 * address / 8 */
 };
 
 /* Finds the memory address of each payload and chooses a random key. Returns 0, or -1 if out of
@@ -36,13 +37,13 @@ struct payload_masks {
 int payload_masks_make(struct payload_masks *masks, const struct session *session);
 void payload_masks_free(struct payload_masks *masks);
 
-/* Masks `len` bytes, which begin at offset `off` of the payload of packet `pkt`. A second call
- * restores the bytes. */
+/* Masks `len` bytes of the payload of packet `pkt`. `off`: offset of the first of them in the
+ * payload. A second call restores the bytes. */
 void payload_mask_packet(const struct payload_masks *masks, uint32_t pkt, uint32_t off,
                          uint8_t *bytes, uint32_t len);
 
-/* Masks bytes that are not RDMA payload, for example private data of CM. `a` and `b` are the seed
- * of the mask: a second call with the same `a` and `b` restores the bytes. */
+/* Masks bytes that are not payload, for example private data of CM. `a` and `b` determine the
+ * masks. A second call with the same `a` and `b` restores the bytes. */
 void payload_mask_other(const struct payload_masks *masks, uint64_t a, uint64_t b, uint8_t *bytes,
                         uint32_t len);
 

@@ -8,8 +8,7 @@
 #include "report/report_exchange.h"
 #include "report/verdict.h"
 
-/* The two QPs of a connection. If they were read from a direction, the first one is the QP of its
- * requester. */
+/* The two QPs of a connection. pair_of() stores the QP of the requester first. */
 struct qp_pair {
     const uint8_t *addr[2];
     uint32_t qpn[2];
@@ -62,8 +61,8 @@ static bool is_between_ends(const struct selection *s, const struct replay *r, u
     return false;
 }
 
-/* Returns whether a CM exchange sets up a selected connection. Its REQ or its REP then contains the
- * QPN of a QP of the connection. */
+/* Returns whether a CM exchange sets up a selected connection: its REQ or REP contains the QPN of a
+ * QP of the connection. */
 static bool sets_up_selected(const struct selection *s, const struct replay *r,
                              const struct cm_exchange *x)
 {
@@ -88,7 +87,8 @@ static bool sets_up_selected(const struct selection *s, const struct replay *r,
     return false;
 }
 
-/* Chooses the directions of the selected connections. */
+/* Chooses the directions of the selected connections. A direction is the requests of one QP and the
+ * responses to them. Returns 0, or -1 and an error. */
 static int choose_runs(struct selection *s, const struct replay *r, struct error *error)
 {
     uint8_t *first = s->run;

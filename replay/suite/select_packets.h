@@ -2,7 +2,8 @@
 /*
  * Select packets: chooses the packets of a replayed capture that `rocedrill import` copies. These
  * are either all RoCE packets, or the packets of selected connections. The packets of a connection
- * include the CM exchanges that established and released it, and the CNPs between its QPs.
+ * include the CM exchange that set up and released it, and other packets between its QPs, such as
+ * CNPs.
  */
 #ifndef REPLAY_SUITE_SELECT_PACKETS_H
 #define REPLAY_SUITE_SELECT_PACKETS_H
@@ -10,18 +11,18 @@
 #include "base/error.h"
 #include "engine/replay.h"
 
-/* Limit of the connections that the user can select. */
+/* Maximum number of connections that the user can select. */
 #define SELECT_MAX 64u
 
 struct selection {
-    uint32_t want[SELECT_MAX]; /* numbers of the connections that the user selected, as in the
-                                * report; empty: selection_make() chooses */
+    uint32_t want[SELECT_MAX]; /* numbers of the connections that the user selected
+                                * (--connection); `want_cnt` 0: selection_make() chooses */
     size_t want_cnt;
     bool all;            /* choose every RoCE packet */
-    uint8_t *keep;       /* for each packet of the trace: whether it is chosen */
+    uint8_t *keep;       /* for each packet of the trace: true if the packet is chosen */
     size_t cnt;          /* number of packets chosen */
-    uint8_t *run;        /* for each direction of the session: whether it is chosen */
-    enum verdict expect; /* verdict of the chosen connections in the replay of the whole capture */
+    uint8_t *run;        /* for each direction in session.dir: true if the direction is chosen */
+    enum verdict expect; /* verdict of the chosen packets in the replay of the whole capture */
 };
 
 /*

@@ -129,8 +129,9 @@ static void put_diff(FILE *out, const json_t *diff)
         fprintf(out, " [%s]", text_of_member(diff, "rule"));
 }
 
-/* Writes the differences of a connection or stream; `what` is the JSON member with its number. A
- * difference becomes a <failure> of the JUnit test case, a known deviation only becomes text. */
+/* Writes the differences of one direction, stream or exchange into its test case. `what`: member of
+ * a difference that contains the number of the direction, stream or exchange. A difference becomes
+ * a <failure>, a known deviation becomes text. */
 static void put_diffs(FILE *out, const json_t *diffs, const char *what, size_t idx)
 {
     const json_t *diff;
@@ -185,7 +186,7 @@ static void put_direction(FILE *out, const struct job *job, const json_t *diffs,
     fputs("    </testcase>\n", out);
 }
 
-/* Writes the test case of a datagram stream, or of one endpoint of a CM exchange. */
+/* Writes the test case of a datagram stream, or of one end of a CM exchange. */
 static void put_stream(FILE *out, const struct job *job, const json_t *diffs, const char *what,
                        size_t idx, const json_t *stream)
 {
@@ -208,13 +209,14 @@ static void put_stream(FILE *out, const struct job *job, const json_t *diffs, co
     fputs("    </testcase>\n", out);
 }
 
-/* Returns the number of connections and streams whose test case fails. */
+/* Returns the number of test cases that fail: none if the manifest expects FAIL. */
 static size_t failure_cnt(const struct job *job)
 {
     return job->expected == OUTCOME_FAIL ? 0 : job->counts.failed;
 }
 
-/* Writes the test case of the whole capture, for errors that belong to no connection. */
+/* Writes the test case for the whole capture. It contains the errors that belong to no
+ * connection. */
 static void put_capture(FILE *out, const struct job *job)
 {
     fputs("    <testcase classname=\"", out);
@@ -293,7 +295,7 @@ static json_t *summary_json(const struct suite_totals *totals)
     return summary;
 }
 
-/* Returns the data of a capture that `rocedrill merge` needs. */
+/* Returns the data with which `rocedrill merge` restores the result of a capture. */
 static json_t *merge_json(const struct job *job, const struct suite_text *how)
 {
     bool shown = !how->folder || how->verbose || !job_as_expected(job);

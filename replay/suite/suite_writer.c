@@ -145,9 +145,9 @@ int suite_folder_open(struct suite_folder *f, const char *path, const char *name
 /* ---- writing the manifest ----------------------------------------------------------------------
  */
 
-/* Writes a row of the manifest. `header` is the first line of the manifest, which names the
- * columns. `old` is the row of the replaced capture, or "". Columns without a new value contain
- * their old one. */
+/* Writes a row of the manifest. `header`: first line of the manifest, which names the columns.
+ * `old`: row of the replaced capture, or "". If a column has no new value, it keeps the value of
+ * `old`. */
 static void write_row(FILE *out, const char *header, const char *old, const struct suite_folder *f,
                       const struct suite_row *row)
 {
@@ -186,8 +186,8 @@ static void write_row(FILE *out, const char *header, const char *old, const stru
     fputc('\n', out);
 }
 
-/* Writes a copy of the manifest with the new row, which replaces the row of the same file or is
- * appended. */
+/* Writes a copy of the manifest. The new row replaces the row of the same capture, or is appended
+ * if there is none. */
 static int write_manifest(const struct suite_folder *f, const struct suite_row *row, const char *to,
                           struct error *error)
 {
@@ -230,7 +230,7 @@ static int write_manifest(const struct suite_folder *f, const struct suite_row *
 /* Paths of the capture. */
 struct file_paths {
     char to[1300];  /* in the folder of captures */
-    char old[1300]; /* in the temporary folder: the replaced capture */
+    char old[1300]; /* in the temporary folder: link to the replaced capture */
 };
 
 static struct file_paths paths_of(const struct suite_folder *f)
@@ -248,7 +248,7 @@ static int move_in(const struct suite_folder *f, const struct file_paths *p)
     if (f->replace)
         return (link(p->to, p->old) == 0 || errno == ENOENT) && rename(f->capture, p->to) == 0 ? 0
                                                                                                : -1;
-    /* link() does not replace a file that another process created in the meantime */
+    /* another process may have created the file in the meantime; link() does not replace it */
     return link(f->capture, p->to);
 }
 

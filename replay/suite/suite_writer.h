@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Suite writer: writes a capture and its row of manifest.tsv into a folder of captures. Both files
- * are first written to a temporary folder and moved to their places at the end. So a failure leaves
- * no file behind, and a capture that was to be replaced stays.
+ * Suite writer: adds a capture, and its row of manifest.tsv, to a folder of captures. Writes both
+ * files to a temporary folder first, and moves them to the folder of captures at the end. So after
+ * a failure the folder has no new file, and still has the capture that was to be replaced.
  */
 #ifndef REPLAY_SUITE_SUITE_WRITER_H
 #define REPLAY_SUITE_SUITE_WRITER_H
@@ -57,18 +57,19 @@ struct suite_row {
     enum outcome expected;
 };
 
-/* Creates the folder if it does not exist, and a temporary folder. Returns 0, or -1 and an error:
- * the folder is not writable, or already has a capture of this name and `replace` is false. Call
- * suite_folder_close() in both cases. */
+/* Creates the folder if it does not exist, and a temporary folder. Returns 0, or -1 and an error.
+ * It is an error if the folder is not writable, or if it has a capture of this name and `replace`
+ * is false. Call suite_folder_close() in both cases. */
 int suite_folder_open(struct suite_folder *folder, const char *path, const char *name, bool replace,
                       struct error *error);
 
-/* Moves the capture to its final path and writes the row into the manifest. In the row of a
- * replaced capture, columns without a new value stay as they are. Returns 0, or -1 and an error. */
+/* Moves the capture to its final path and writes the row into the manifest. If the row of a
+ * replaced capture has columns without a new value, they keep their value. Returns 0, or -1 and an
+ * error. */
 int suite_folder_keep(struct suite_folder *folder, const struct suite_row *row,
                       struct error *error);
 
-/* Removes the temporary folder, with the files that suite_folder_keep() did not move. */
+/* Removes the temporary folder and all files in it. */
 void suite_folder_close(struct suite_folder *folder);
 
 #endif

@@ -88,8 +88,8 @@ static void write_fault(struct job *job, FILE *report, const char *text)
     json_writer_member(&w, "error", json_lossy_string(text));
 }
 
-/* Returns the expected outcome of a job. It is never FAIL for a closed loop, which has no recorded
- * packets from which our RNIC can differ. */
+/* Returns the expected outcome of a job. For a closed loop it is never FAIL, because our RNIC plays
+ * both ends and nothing is compared with recorded packets. */
 static enum outcome expected_of(const struct job *job, const struct job_options *options)
 {
     if (!options->closed || job->item->expected == OUTCOME_UNUSABLE)
@@ -124,7 +124,7 @@ static int play_closed(struct job *job, const struct job_files *files, const str
     return rc;
 }
 
-/* Prints the command that replays the capture again and prints the whole conversation. */
+/* Prints a command that replays the capture and draws the whole conversation. */
 static void print_rerun_command(FILE *text, const struct job *job,
                                 const struct job_options *options)
 {
@@ -366,7 +366,7 @@ static void finish_job(struct job_batch *batch, size_t at, const struct job_opti
     file_queue_finish(&batch->queue, at);
 }
 
-/* Waits until at least one of the jobs is done, and returns the number of jobs that are done. */
+/* Waits until a worker ends. Returns the number of jobs that this call completes. */
 static size_t wait_for_workers(struct job_batch *batch, const struct job_options *options)
 {
     struct worker *workers = batch->workers;
@@ -377,8 +377,8 @@ static size_t wait_for_workers(struct job_batch *batch, const struct job_options
     do {
         pid = waitpid(-1, &status, 0);
     } while (pid < 0 && errno == EINTR);
-    /* If waitpid() failed (`pid` is negative), another part of the program has collected the exit
-     * statuses of the workers. Then treat all remaining jobs as ended. */
+    /* If `pid` is negative, waitpid() failed because another part of the program has collected the
+     * exit statuses. So treat all workers as ended. */
     for (size_t i = 0; i < batch->queue.cnt; i++)
         if (workers[i].pid && (workers[i].pid == pid || pid < 0)) {
             collect_result(&batch->jobs[i], &workers[i], pid < 0 ? -1 : status);

@@ -68,7 +68,8 @@ static unsigned add_watches(const struct check_args *args, struct check_watch wa
     return cnt;
 }
 
-/* Checks the capture with which the first one is compared. Returns what check_capture() returns. */
+/* Checks the capture of --other-end or --baseline, with which the first capture is compared.
+ * Returns the result of check_capture(). */
 static int check_second(const struct check_args *args, const char *path,
                         const struct check_watch *watch, struct check_report *report,
                         struct error *error)
@@ -84,7 +85,8 @@ static int check_second(const struct check_args *args, const char *path,
 }
 
 /* Checks the capture of --other-end and compares it with the first capture. Sets args->compared to
- * whether both succeeded, and sets args->other_status. */
+ * true if both succeeded. Sets args->other_status to the exit status for the capture of
+ * --other-end. */
 static void check_other_end(struct check_args *args)
 {
     const char *const name[2] = {args->captures.item[0].path, args->other_end};
@@ -301,7 +303,7 @@ struct check_sum {
 };
 
 /* Adds the exit status of a capture to `sum`, and prints the error message of the capture. The
- * caller has already printed its report. `last`: no further report follows. */
+ * caller has already printed the report of the capture. `last`: no other report follows. */
 static void add_result(struct check_sum *sum, const struct check_args *args, int status,
                        const char *fault, bool last)
 {
@@ -337,12 +339,12 @@ struct section {
     off_t from, to;
 };
 
-/* Result of a capture until it is written. */
+/* Result of the check of a capture until the result is written. */
 struct checked {
     struct section out[TO_CNT];
     int status;
     char *fault; /* error message, or NULL */
-    bool done;   /* the capture has been checked; its output may not be written yet */
+    bool done;   /* the capture was checked, and its output is not written yet */
 };
 
 struct check_pool {
@@ -359,15 +361,15 @@ struct check_pool {
     bool progress; /* show progress on standard error */
 };
 
-/* A thread and its temporary files, which are opened for the outputs that the user wants. */
+/* A thread, and its temporary file for each output that the user requested. */
 struct check_worker {
     struct check_pool *pool;
     pthread_t thread;
     FILE *to[TO_CNT];
 };
 
-/* Returns whether several captures can be checked at a time. This is not possible if an output
- * needs the packets of all captures at once, or if a capture is standard input. */
+/* Returns whether several captures can be checked at the same time: no output needs the packets of
+ * all captures at once, and no capture is standard input. */
 static bool may_check_in_parallel(const struct check_args *args)
 {
     if (args->html || args->export || args->annotate_path || args->immediate || args->session ||
@@ -424,9 +426,9 @@ static void begin_sections(struct checked *checked, FILE *const to[TO_CNT])
         checked->out[i] = (struct section){to[i], to[i] ? ftello(to[i]) : 0, 0};
 }
 
-/* Checks a capture, and keeps its outputs in the temporary files of the worker. If the share of the
- * memory limit is too small for the capture, checks it again alone with the whole limit. Returns
- * true if the user interrupted the check. */
+/* Checks a capture, and writes its outputs to the temporary files of the worker. If the capture
+ * needs more than its share of the memory limit, checks the capture again with the whole limit
+ * while no other capture is checked. Returns true if the user interrupted the check. */
 static bool check_with(struct check_worker *worker, size_t at, unsigned threads)
 {
     struct check_pool *pool = worker->pool;
@@ -580,7 +582,8 @@ static bool has_export(const struct export_paths *paths)
 /* Opens the outputs. Returns 0, or the exit status after an error. */
 static int open_check_outputs(struct check_args *args)
 {
-    static char page_buffer[1 << 18]; /* a page may have 10 MB: writes it with fewer calls */
+    static char page_buffer[1 << 18]; /* a page may have 10 MB; with a large buffer, fewer system
+                                       * calls write it */
     struct error error;
     int rc;
 

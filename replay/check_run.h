@@ -22,8 +22,8 @@ struct check_args {
     bool any_order;
     enum roce_profile profile;
     enum fail_on fail_on;
-    unsigned jobs; /* --jobs: number of captures checked at a time; for a single capture, number
-                    * of threads that judge it. 0: number of processors */
+    unsigned jobs; /* --jobs: number of captures that are checked at the same time. If there is
+                    * only one capture: number of threads that check it. 0: number of processors */
     const char *json_path, *junit_path, *annotate_path, *html_path, *timeline_path;
     FILE *json, *junit, *html;
     struct page page;

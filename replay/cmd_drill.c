@@ -223,8 +223,8 @@ static int check_live(struct drill_args *args)
     return -1;
 }
 
-/* Before drills are played against a live device, prints which packets will be transmitted. Returns
- * 0, or -1 and an error. */
+/* If the drills will be played against a live device, checks that the device can be reached, and
+ * prints that packets will be transmitted. Returns 0, or -1 and an error. */
 static int begin_live(const struct drill_args *args, size_t cnt, struct error *error)
 {
     return args->live.any && !args->options.check_only
@@ -328,7 +328,7 @@ static int read_from_option(int key, const char *value, struct drill_args *args)
     return -1;
 }
 
-/* Appends an option that selects the device to args->device_options. Ignores other options. */
+/* If an option selects the device, appends the option to args->device_options. */
 static void keep_device_option(struct drill_args *args, int key, const char *value)
 {
     static const int keys[] = {KEY_PIPE,    KEY_TIMEOUT, KEY_SO,       KEY_LIVE,        KEY_TARGET,
@@ -459,8 +459,8 @@ static void print_drill(const struct drill_case *c)
     printf("]\n");
 }
 
-/* Prints an error for each drill that cannot be parsed. Then prints the number of all other drills,
- * or, if `list` is true, a line for each of them. Returns the exit status. */
+/* Prints an error for each drill that cannot be parsed. If `list` is true, prints a line for each
+ * other drill, otherwise their number. Returns the exit status. */
 static int report_check(const struct drill_suite *suite, bool list)
 {
     size_t drills = 0, variants = 0;

@@ -36,7 +36,7 @@ struct edit_args {
     bool quiet;
 };
 
-/* A copy of a frame in the delay line, to be written at a later time. */
+/* A copy of a frame that waits in the delay line until it is written. */
 struct edited_frame {
     /* Must be the first member: delay_line_take() returns a pointer to it. */
     struct delay_entry entry;
@@ -57,7 +57,7 @@ struct edit {
     /* Interfaces of the new file: one for each link layer, in the order of their first frames. */
     enum roce_link iface[ROCE_LINK_BTH];
     uint32_t iface_cnt, snaplen;
-    uint64_t clock;       /* latest time of a frame so far, ns */
+    uint64_t clock;       /* latest capture time of all frames read so far, ns */
     uint64_t frames, cut; /* number of frames read, and how many of them the snaplen cut */
     uint64_t written;
 };
@@ -165,8 +165,8 @@ static bool put_copy(struct edit *edit, const struct captured_frame *frame, size
     return true;
 }
 
-/* For each rule that names this frame by its number, sets edit->why to the reason why the rule did
- * not change the frame. `pkt` is NULL if the frame is not a RoCE packet. */
+/* A rule can name a frame by its number. For each rule that names this frame, sets edit->why to the
+ * reason why the rule cannot change the frame. `pkt` is NULL if the frame is not a RoCE packet. */
 static void note_unchanged(struct edit *edit, const struct captured_frame *frame,
                            const struct roce_pkt *pkt)
 {
@@ -190,8 +190,9 @@ static void note_unchanged(struct edit *edit, const struct captured_frame *frame
     }
 }
 
-/* Applies the impairment rules to one frame; in a tunnel, to the packet inside. Copies a frame
- * unchanged if the snaplen cut it or it is longer than any RoCE packet. */
+/* Applies the impairment rules to one frame. If the frame contains a tunnel, applies them to the
+ * packet in the tunnel. If the snaplen cut the frame, or the frame is longer than any RoCE packet,
+ * copies the frame unchanged. */
 static int edit_frame(struct edit *edit, const struct captured_frame *frame)
 {
     const bool whole = frame->cap_len == frame->wire_len && frame->cap_len <= ROCE_FRAME_MAX;
@@ -254,8 +255,8 @@ static void edit_free(struct edit *edit)
 /* ---- running the command -----------------------------------------------------------------------
  */
 
-/* Prints the effect of each rule. Returns the exit status. A rule without a probability that
- * impaired no frame is an error. */
+/* Prints the effect of each rule. Returns the exit status. It is an error if a rule impaired no
+ * frame, unless the rule has a probability. */
 static int report_rules(const struct edit *edit, const struct edit_args *args, FILE *out,
                         const char *name)
 {

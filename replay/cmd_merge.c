@@ -39,7 +39,7 @@ static const struct cli_option rows[] = {
 };
 static const struct cli_opts table = {"merge", rows, sizeof(rows) / sizeof(rows[0])};
 
-#define FILE_MIN 16u /* least number of bytes of a report for each file */
+#define FILE_MIN 16u /* smallest size of the result of one file in a report, bytes */
 
 /* Indexes of merge_args.path and merge_args.out. */
 enum { TO_JSON, TO_JUNIT, TO_HTML, TO_TAP, TO_CNT };
@@ -54,8 +54,8 @@ struct merge_args {
     unsigned cnt;
 };
 
-/* The report of one shard. The report of check is several JSON lines, of which `json` is the first.
- * The report of replay or drill is one JSON object, `json`. */
+/* The report of one shard (one part of a run). The report of check consists of JSON lines; `json`
+ * is the first of them. The report of replay or drill is one JSON object, `json`. */
 struct shard_report {
     const char *path;
     const json_t *shard; /* object {index, count, files, ...} inside `json` */
@@ -87,8 +87,8 @@ static const char *text_of(const json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
-/* Prints a text of a report. A report may come from another machine, so control characters other
- * than the ends of lines are escaped. */
+/* Prints a text of a report. Escapes control characters except line ends, because the report may
+ * come from another machine. */
 static void put_text(FILE *out, const char *text)
 {
     while (*text) {
@@ -183,7 +183,7 @@ static int check_reports(const struct shard_report *r, unsigned cnt, struct erro
         if (!seen[i])
             rc = error_set(error, "shard %zu of %zu is missing", i, count);
     free(seen);
-    /* Does not check the number of files of drill reports: with --only, these reports omit the
+    /* Do not compare the number of files for reports of drill. With --only, these reports omit the
      * drills that do not have the variant. */
     if (rc == 0 && files > size / FILE_MIN && !(r[0].kind && strcmp(r[0].kind, "drills") == 0))
         rc = error_set(error, "%s: the run had %zu files, but the reports have fewer results",
@@ -235,7 +235,7 @@ static int write_json(const struct merge_args *args, json_t *report, int status)
 /* ---- merging reports of check ------------------------------------------------------------------
  */
 
-/* Position of the lines about one capture in the report of a shard: file offsets `from` to `to`. */
+/* Lines about one capture in the report of a shard. They are at the file offsets `from` to `to`. */
 struct check_lines {
     FILE *file;
     const char *path;
@@ -266,8 +266,8 @@ static bool has_status(const json_t *part)
            json_integer_value(status) <= EXIT_UNUSABLE;
 }
 
-/* Reads a report of check and stores, for each capture in it, where its lines are. Returns 0, or -1
- * and an error. */
+/* Reads a report of check. For each capture in it, stores the position of its lines. Returns 0, or
+ * -1 and an error. */
 static int find_lines(struct check_merge *m, FILE *file, const char *path, struct error *error)
 {
     char *line = NULL;
@@ -432,7 +432,7 @@ static char *copy_of(const json_t *object, const char *key)
     return text ? strdup(text) : NULL;
 }
 
-/* Writes the report of a capture from its JSON, without the members that suite_json() adds. */
+/* Restores the report of a job from its JSON, without the members that suite_json() added. */
 static void restore_report(struct job *job, json_t *capture)
 {
     static const char *const added[] = {"outcome", "expected", "merge"};

@@ -79,13 +79,14 @@ static const struct cli_opts table = {"replay", rows, sizeof(rows) / sizeof(rows
 
 struct replay_args {
     bool ladder, verbose, quiet;
-    unsigned sides; /* bit set of enum replay_role */
+    unsigned sides; /* roles that our RNIC plays (--side): bit set of enum replay_role */
     bool strict;
     bool closed;
     const char *dump_path;
     /* Options of closed loops (our RNIC at both ends); used if `closed` is set. */
     struct loop_options loop;
-    unsigned jobs; /* number of threads; 0: number of processors */
+    unsigned jobs; /* number of captures that are replayed at the same time; 0: number of
+                    * processors */
     const char *peer, *json_path, *junit_path, *html_path;
     enum colour_mode colour;
     FILE *text; /* stream of the reports; NULL with --quiet */
@@ -120,7 +121,7 @@ static void print_usage(FILE *out)
 /* ---- reading the arguments ---------------------------------------------------------------------
  */
 
-/* Converts the name of a side to enum replay_role. Returns 0 for other text. */
+/* Converts the argument of --side to enum replay_role. Returns 0 for an unknown word. */
 static unsigned side_number(const char *text)
 {
     static const char *const names[] = {
@@ -305,8 +306,8 @@ static int read_captures(int cnt, char **paths, struct replay_args *args)
 /* ---- running the command -----------------------------------------------------------------------
  */
 
-/* Called when the replay of a capture is done: prints its report at once. For a folder, prints
- * nothing. */
+/* Prints the report of a capture as soon as its replay is done. Not called if the user named a
+ * folder. */
 static void print_job(void *ctx, const struct job *job)
 {
     const struct replay_args *args = ctx;

@@ -31,12 +31,13 @@ static void add_part(struct part *parts, unsigned *cnt, const struct roce_pkt *p
         parts[(*cnt)++] = (struct part){.info = info, .p = pkt->frame + off};
 }
 
-/* Collects all headers in the order in which the frame has them, then the MAD and its CM message,
- * if the payload contains one. Returns the number of parts. */
+/* Stores the headers in their order in the frame. If the payload is a CM message, then stores its
+ * MAD header and the message. Returns the number of parts. */
 static unsigned parts_of(const struct roce_pkt *pkt, struct part *parts)
 {
     struct roce_cm_msg cm;
-    /* roce_pkt_parse() parses DC packets as RD packets, so the headers after the BTH are wrong. */
+    /* roce_pkt_parse() parses a DC packet as an RD packet, so the headers that it finds after the
+     * BTH are wrong. */
     bool dc = roce_dc_is(pkt);
     unsigned cnt = 0;
 

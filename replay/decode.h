@@ -17,8 +17,8 @@ struct decode_options {
     const struct narrow *narrow; /* selected frames; NULL: all */
 };
 
-/* Decodes a capture. Returns 0, or -1 and an error. After an error, the frames before the malformed
- * one were printed. */
+/* Decodes a capture. Returns 0, or -1 and an error. If a frame cannot be read, the frames before it
+ * have already been printed. */
 int decode_file(const char *path, const struct decode_options *options, struct error *error);
 
 #endif

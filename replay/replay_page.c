@@ -15,7 +15,7 @@ static const char *text_of(const json_t *object, const char *key)
     return text ? text : "";
 }
 
-/* One capture, and the differences in its report, if it failed. */
+/* A capture. If it failed, also the differences in its report. */
 struct result {
     const struct job *job;
     json_t *differences; /* NULL: none */
@@ -53,7 +53,7 @@ static const json_t *first_difference(const json_t *list)
     return NULL;
 }
 
-/* Appends one line that describes the result of a capture: the error, or the first difference. */
+/* Appends one line about the result of a capture: its error, or its first difference. */
 static void add_result(struct strbuf *t, const struct result *result)
 {
     const struct job *job = result->job;
@@ -103,8 +103,8 @@ static void add_lead(struct strbuf *t, const struct suite_totals *totals,
     }
 }
 
-/* Returns an array with the results in the order of the page: first the unexpected ones, then the
- * others. Returns NULL if out of memory. The caller frees the array. */
+/* Returns an array with the results in the order of the page: first the captures with an unexpected
+ * outcome, then the others. Returns NULL if out of memory. The caller frees the array. */
 static const struct result **list_in_order(const struct result *results, size_t cnt)
 {
     const struct result **order = malloc((cnt ? cnt : 1) * sizeof(*order));

@@ -23,8 +23,8 @@ static const header_field_info *hf_info[HF_CNT];
 static int ett_analysis = -1;
 static int ett_flags = -1;
 
-/* Tree to which items are added, and the tvb (buffer of packet bytes) to which the items refer. The
- * items are generated: they mark no bytes of it. */
+/* Where items are added: the tree, and the tvb (buffer of packet bytes) to which the items refer.
+ * All items are generated: they represent no bytes of the tvb. */
 struct tree_out {
     proto_tree *tree;
     tvbuff_t *tvb;
@@ -108,8 +108,8 @@ static proto_item *add_mark(const struct tree_out *out, int field)
     return item;
 }
 
-/* Returns the flag field (roce.analysis.*) for retransmissions with this cause, or -1 if the cause
- * has no field. */
+/* Returns the flag field (roce.analysis.*) of retransmissions with this cause, or -1 if the cause
+ * has no such field. */
 static int cause_field(enum roce_cause cause)
 {
     switch (cause) {
@@ -272,8 +272,8 @@ static void add_in_flight(const struct tree_out *out, enum roce_kind kind,
         add_num(out, HF_READ_BYTES, r->read_bytes_in_flight);
 }
 
-/* Adds the payload length, to one of two fields: goodput if the payload was sent for the first
- * time, otherwise retransmitted bytes. */
+/* Adds the payload length as one of two fields: goodput if the packet is a first transmission,
+ * otherwise retransmitted bytes. */
 static void add_volume(const struct tree_out *out, const struct roce_pkt *pkt,
                        const struct roce_flow_result *r)
 {

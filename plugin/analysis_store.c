@@ -8,20 +8,20 @@
 
 #define PAGE_FRAMES 512u   /* number of frames of a page */
 #define CHUNK_SIZE  32768u /* size of a chunk of encoded results, bytes */
-/* Granularity with which received READ data is recorded, bytes: the smallest path MTU. */
+/* Received READ data is recorded in units of this size, bytes: the smallest path MTU. */
 #define READ_UNIT 256u
-/* maximum number of units of READ_UNIT bytes recorded for one READ: 8 MiB of data */
+/* maximum number of units that are recorded for one READ: 8 MiB of data */
 #define READ_UNITS 32768u
-/* number of bits in one page of frame_extra.read_page, one for each unit of READ_UNIT bytes */
+/* number of bits in one page of frame_extra.read_page; each bit represents a unit */
 #define READ_PAGE 1024u
 
 /* Index entry of a frame. */
 struct frame_entry {
-    /* Position of the frame's encoded record: its offset in all chunks together, plus 1. 0: the
-     * frame was not passed to rnic/flow. */
+    /* Offset of the frame's encoded record in the sequence of chunks, plus 1. 0: the frame was not
+     * passed to rnic/flow. */
     uint32_t record_pos;
-    /* acked_in and msg_last are set for nearly every request. They are therefore here, not in
-     * struct frame_extra, which only few frames have. */
+    /* Nearly every request has acked_in and msg_last. They are therefore here, and not in struct
+     * frame_extra, which only few frames have. */
     uint32_t acked_in;
     uint32_t msg_last; /* frame number of the last packet of the message that this frame begins */
 };
@@ -29,19 +29,19 @@ struct frame_entry {
 /* Data that only few frames have. */
 struct frame_extra {
     uint32_t first_response, last_response, repeated_in, cnp_in, cm_answer;
-    /* If this frame begins a go-back after a spurious timeout: frame number of the response that
-     * shows that the timeout was spurious. */
+    /* If this frame begins a go-back after a timeout that proved to be spurious: frame number of
+     * the response that proved it. Otherwise 0. */
     uint32_t spurious_in;
-    /* If reassembly uses the payload of a retransmission of this frame instead of this frame's own:
-     * frame number of the retransmission. Otherwise 0. */
+    /* If reassembly uses the payload of a retransmission of this packet instead of the payload of
+     * this frame: frame number of the retransmission. Otherwise 0. */
     uint32_t placed_in;
-    /* read_next and read_page record which bytes of a READ were received. Only the entry of the
-     * first response to the READ uses these members. read_next: number of bytes received in order
-     * from the start. */
+    /* read_next and read_page record which data of a READ was received. Only the entry of the first
+     * response to the READ uses them. read_next: number of bytes that were received in order from
+     * the start. */
     uint64_t read_next;
-    /* NULL while the READ responses arrive in order. If a response arrives out of order: READ_UNITS
-     * / READ_PAGE pages, with one bit for each received unit. A page is NULL until one of its units
-     * arrives. */
+    /* NULL while the READ responses arrive in order. After one arrives out of order: an array of
+     * READ_UNITS / READ_PAGE pages, with a bit for each received unit. A page is NULL until one of
+     * its units arrives. */
     uint8_t **read_page;
     uint32_t cm_stream; /* if the frame is a CM REQ: index of the stream that the REQ and its REP
                          * set up */
@@ -61,16 +61,17 @@ static struct {
     uint32_t chunk_cnt, chunk_cap;
     uint32_t used; /* bytes used in the last chunk */
     wmem_map_t *extra;
-    struct roce_flow_done *done; /* completed operations; sorted by frame if `done_sorted` is set */
+    struct roce_flow_done *done; /* completed operations; if `done_sorted` is set, sorted by
+                                  * frame */
     uint32_t done_cnt, done_cap;
     bool done_sorted;
     struct roce_stream_info *stream;
     uint32_t stream_cnt, stream_cap;
     uint32_t last_fed;
-    /* Highest severity of all findings so far, plus 1; 0 before the first finding. */
+    /* Highest severity of all findings so far, plus 1. 0: no finding yet. */
     unsigned highest_severity;
-    /* Finding of the current packet, if its severity is higher than that of all findings before it;
-     * otherwise NULL. */
+    /* Finding of the current packet, if its severity is higher than the severity of all previous
+     * findings; otherwise NULL. */
     const struct roce_finding *new_highest;
 } store;
 
@@ -104,8 +105,8 @@ static struct frame_entry *add_entry(uint32_t frame)
     return &store.page[page][frame % PAGE_FRAMES];
 }
 
-/* Appends `len` bytes to the chunks of memory with the encoded records. Returns the offset of the
- * first byte in all chunks together. */
+/* Appends `len` bytes to the sequence of chunks. Returns the offset of the first byte in this
+ * sequence. */
 static uint32_t append_bytes(const uint8_t *buf, size_t len)
 {
     if (store.chunk_cnt == 0 || store.used + len > CHUNK_SIZE) {
@@ -301,7 +302,7 @@ static uint32_t count_msn_step(struct roce_stream_info *stream, const struct roc
         knew = false;
     }
     step = (in->pkt->aeth.msn - stream->msn[r->side]) & ROCE_PSN_MASK;
-    /* A step of more than 2^23 is a decrease: this AETH is older than the previous one. */
+    /* A step of more than 2^23 is a decrease, so this AETH is older than the previous one. */
     if (knew && step > ROCE_PSN_MASK / 2)
         return 0;
     stream->msn[r->side] = in->pkt->aeth.msn;
@@ -309,14 +310,14 @@ static uint32_t count_msn_step(struct roce_stream_info *stream, const struct roc
     return knew ? step : 0;
 }
 
-/* `r` may name a stream (connection) that rnic/flow has joined with another one since. Then sets
- * the stream and the side in `r` to those after the joining. Returns the QPN of the endpoint that
- * sent the packet of `r`. */
+/* rnic/flow may have joined the stream (connection) of `r` with another stream in the meantime.
+ * Then sets the stream and the side in `r` to the current ones. Returns the QPN of the endpoint
+ * that sent the packet of `r`. */
 static uint32_t resolve_stream(struct roce_flow_result *r)
 {
     uint32_t final = roce_flow_conn_index(store.flow, r->conn_index);
 
-    /* A stream that was joined to another one had only one direction, which is now side 1 of the
+    /* A stream that is joined to another stream has only one direction, which becomes side 1 of the
      * other stream. */
     if (final != r->conn_index)
         r->side = 1;
@@ -343,15 +344,15 @@ static bool is_read_unit_marked(const struct frame_extra *extra, uint64_t unit)
 }
 
 /* Returns true if the data of this READ response was received before. The requester may restart a
- * READ at any PSN, and then some of the new responses repeat data that it already has. rnic/flow
- * does not detect all of these duplicates. */
+ * READ at any PSN. Some of the new responses may then repeat data that the requester already has.
+ * rnic/flow does not detect all of these duplicates. */
 static bool is_response_repeated(const struct roce_flow_in *in, const struct roce_flow_result *r)
 {
     uint64_t at = r->msg_offset, end = at + in->pkt->payload_len;
     bool first = r->msg_first_frame == in->frame, seen;
     struct frame_extra *extra;
 
-    /* For a READ with a single response, no other response can contain the same data. */
+    /* If a READ has a single response, no other response contains the same data. */
     if (first && at == 0 && roce_opcode_ends(in->pkt->op))
         return false;
     extra = first ? add_extra(in->frame) : find_extra(r->msg_first_frame);
@@ -370,9 +371,9 @@ static bool is_response_repeated(const struct roce_flow_in *in, const struct roc
     return seen;
 }
 
-/* Decides whether the payload of a packet is a duplicate. Returns ROCE_NOTE_SKIP_PAYLOAD if Follow
- * Stream and the upper-layer dissectors must skip it, and ROCE_NOTE_SKIP_REASSEMBLY if reassembly
- * must skip it. */
+/* Decides which users of a payload must skip it, for example because it is a duplicate. Returns
+ * ROCE_NOTE_SKIP_PAYLOAD (Follow Stream and the upper-layer dissectors), ROCE_NOTE_SKIP_REASSEMBLY
+ * (reassembly), both, or 0. */
 static uint32_t classify_payload(const struct roce_flow_in *in, const struct roce_flow_result *r)
 {
     const uint32_t all = ROCE_NOTE_SKIP_PAYLOAD | ROCE_NOTE_SKIP_REASSEMBLY;
@@ -382,9 +383,9 @@ static uint32_t classify_payload(const struct roce_flow_in *in, const struct roc
         return all;
     if (in->pkt->op->kind == ROCE_KIND_READ_RESP && r->msg_first_frame)
         return is_response_repeated(in, r) ? all : 0;
-    /* Handles a retransmission whose earlier transmission is unknown. If msg_bytes includes this
+    /* This may be a retransmission whose earlier transmission is unknown. If msg_bytes includes its
      * payload, rnic/flow has added the packet to its message, so the payload is new. Otherwise the
-     * packet is a duplicate of one that rnic/flow no longer stores. */
+     * packet is a duplicate of a packet that rnic/flow no longer stores. */
     if (r->repeats_frame == 0)
         return r->flags & ROCE_AN_RETRANSMISSION && r->msg_bytes < in->pkt->payload_len ? all : 0;
     if (r->msg_first_frame == 0 || !load_record(r->repeats_frame, &first) ||
@@ -394,10 +395,10 @@ static uint32_t classify_payload(const struct roce_flow_in *in, const struct roc
     return ROCE_NOTE_SKIP_PAYLOAD;
 }
 
-/* The result of a frame has the numbers of earlier frames to which it refers. Stores the reverse
- * links in these earlier frames: from an acknowledged packet to its ACK, from a packet to its next
- * transmission or copy, and from the first packet of a message to the last. If the acknowledged
- * packet was retransmitted, the link to the ACK is in the frame of the retransmission. */
+/* The result of a frame refers to earlier frames. Stores the reverse links in those earlier frames:
+ * from an acknowledged packet to its ACK, from a packet to its next transmission or copy, and from
+ * the first packet of a message to the last. If the acknowledged packet was retransmitted, the
+ * retransmission has the link to the ACK. */
 static void add_forward_links(const struct roce_flow_in *in, const struct roce_flow_result *r)
 {
     struct frame_entry *first = r->msg_first_frame ? find_entry(r->msg_first_frame) : NULL;
@@ -413,8 +414,8 @@ static void add_forward_links(const struct roce_flow_in *in, const struct roce_f
         first->msg_last = in->frame;
 }
 
-/* Returns how often a limit (memory, number of connections) changed the analysis: connections that
- * lost their history or were closed early, and packets that were not recorded. */
+/* Returns how often a limit of memory or connections affected the analysis: number of connections
+ * that lost their history or were closed early, and of packets that were not recorded. */
 static uint64_t count_lost(void)
 {
     const struct roce_flow_totals *totals = roce_flow_totals(store.flow);
@@ -481,9 +482,9 @@ const struct roce_finding *roce_store_feed(const struct roce_flow_in *in)
         record.notes |= ROCE_NOTE_SRC_QP_UNKNOWN;
     if (count_lost() != lost)
         record.notes |= ROCE_NOTE_LIMIT;
-    /* Small values make the record shorter: next_psn is stored as the distance from the packet's
-     * own PSN, and va and rkey only in the first packet of a message. roce_store_get() restores the
-     * values. */
+    /* Small values make the record shorter. So next_psn is stored as the distance from the PSN of
+     * the packet, and only the first packet of a message has va and rkey. roce_store_get() restores
+     * the values. */
     if (r->flags & ROCE_AN_REQUEST)
         r->next_psn = ((r->next_psn - in->pkt->bth.psn) & ROCE_PSN_MASK) ^ 1;
     if (!(r->flags & ROCE_AN_MSG_START))
@@ -504,9 +505,9 @@ static int compare_done(const void *a, const void *b)
                                 : (x->start > y->start) - (x->start < y->start);
 }
 
-/* Sorts the operations by frame at the first call. rnic/flow does not report them in this order: an
- * operation that is complete only at the end of a connection gets the frame number of the
- * connection's last frame, which is an earlier frame. */
+/* The first call sorts the operations by frame. rnic/flow does not report them in this order: an
+ * operation that is complete only at the end of a connection is reported late, with the frame
+ * number of the connection's last frame. */
 const struct roce_flow_done *roce_store_done(uint32_t frame, uint32_t *cnt)
 {
     uint32_t low = 0, high = store.done_cnt;
@@ -527,8 +528,8 @@ const struct roce_flow_done *roce_store_done(uint32_t frame, uint32_t *cnt)
     return *cnt ? &store.done[low] : NULL;
 }
 
-/* Sets the R_Key and the virtual address of a packet without RETH. The store has them only in the
- * record of the packet with the RETH: the first packet of the message, or, for a response, of the
+/* Sets the R_Key and the virtual address of a packet without RETH. Only the packet with the RETH
+ * has them in its record. This is the first packet of the message, or, for a response, of the
  * request. */
 static void restore_region(struct roce_flow_result *r)
 {

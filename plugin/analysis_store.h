@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Analysis store: the results of rnic/flow for each frame, kept while the file is open.
+ * Analysis store: keeps the results of rnic/flow for each frame while the file is open.
  *
- *   1. First pass: packet-roce.c feeds each RoCE frame once, in file order (roce_store_feed). The
- *      result is encoded (result_codec.h) and stored by frame number. If a later frame adds
- *      information about an earlier one, the entry of the earlier frame is updated. For example,
- *      the later frame acknowledges it.
+ *   1. First pass: packet-roce.c passes each RoCE frame once, in file order, to roce_store_feed().
+ *      The result is encoded (result_codec.h) and stored by frame number. A later frame can add
+ *      information about an earlier one, for example acknowledge it; then the entry of the earlier
+ *      frame is updated.
  *   2. End of the first pass: rnic/flow reports its last findings, at the last frame of each
- *      connection. tshark without -2 has already printed this frame, so it does not print these
+ *      connection. tshark without -2 has already printed these frames, so it does not print these
  *      findings.
- *   3. Any pass: dissection and taps read the stored results (roce_store_get). Frames may be
- *      dissected in any order without changing what is displayed.
+ *   3. Any pass: dissection and taps read the stored results (roce_store_get). Wireshark may
+ *      dissect the frames in any order; the results are the same.
  *
- * Memory is in wmem file scope. Only the struct roce_flow is not; it is freed when the file is
+ * Memory is in wmem file scope, except the struct roce_flow, which is freed when the file is
  * closed. If rnic/flow cannot allocate memory, the frames have no results. Listeners of the tap
  * "roce" get a struct roce_tap.
  */
@@ -56,15 +56,14 @@ struct roce_frame_info {
     uint32_t msg_packets; /* number of packets of the message that ends here; 0 if unknown */
     uint32_t msn_step;    /* increase of the MSN since the previous AETH that the same side sent */
     bool src_qp_unknown;  /* true: when the frame was first read, its source QP was not known yet */
-    bool limited; /* at this frame the analysis reached a limit, so that later results may lack data
-                   * (ROCE_NOTE_LIMIT of result_codec.h) */
+    bool limited;         /* at this frame the analysis reached a limit of memory or connections, so
+                           * later results may lack data (ROCE_NOTE_LIMIT) */
     /* Numbers of later frames that refer to this frame. */
     uint32_t acked_in; /* first frame that acknowledges this packet */
-    /* Frame number of the last packet of the message that this frame begins, unless it is this
-     * frame. */
+    /* If this frame is in a message but is not its last packet: frame number of the last packet. */
     uint32_t msg_last;
     uint32_t first_response, last_response; /* first and last response to this request */
-    uint32_t repeated_in;                   /* next transmission of this packet */
+    uint32_t repeated_in;                   /* next transmission or copy of this packet */
     /* If this frame retransmits after a spurious timeout: frame number of the response to the
      * earlier transmission. */
     uint32_t spurious_in;
@@ -90,13 +89,13 @@ struct roce_stream_info {
     uint32_t pmtu; /* path MTU of the REQ or of a First packet, bytes; 0 if unknown */
     /* Identifier of the virtual network (for example of VXLAN), in the form of roce_pkt.overlay. */
     uint32_t overlay;
-    /* Evidence that the two directions belong together; later frames can add evidence. */
+    /* Evidence that the two directions belong to one connection. Later frames can add evidence. */
     enum roce_pairing pairing;
-    uint8_t complete;  /* bits of enum roce_completeness captured so far */
+    uint8_t complete;  /* bits of enum roce_completeness: messages captured so far */
     uint8_t msn_known; /* bit N: msn[N] is valid */
     uint32_t msn[2];   /* latest MSN that each side sent */
-    /* Number of the connection whose MSNs are in `msn`. The connections that use this QP pair one
-     * after another are numbered from 0 (roce_flow_result.qp_use). */
+    /* Number of the connection to which the MSNs in `msn` belong. If several connections use this
+     * QP pair one after another, they are numbered from 0 (roce_flow_result.qp_use). */
     uint32_t msn_epoch;
 };
 
@@ -137,7 +136,7 @@ bool roce_store_get(uint32_t frame, uint64_t time, const struct roce_pkt *pkt,
                     struct roce_frame_info *out);
 
 /* Returns the data of a stream, or NULL if there is no such stream. If rnic/flow has joined the
- * stream to another one, returns the data of that one. */
+ * stream with another stream, returns the data of the joined stream. */
 const struct roce_stream_info *roce_store_stream(uint32_t stream);
 
 /* Returns the number of stream indexes in use. */
@@ -148,9 +147,9 @@ uint32_t roce_store_stream_count(void);
 uint32_t roce_store_stream_of_frame(uint32_t frame);
 
 /* Returns true if reassembly must add the payload of this frame to its message: the offset in the
- * message is known, and no earlier frame provided the same payload. Usually true for the first
- * transmission of a packet. If packets before it were lost, its offset was unknown, and the
- * function returns true for a retransmission instead. */
+ * message is known, and no earlier frame provided the same payload. This is usually the first
+ * transmission of a packet. But if the capture lacks a packet before it in the message, the offset
+ * of the first transmission was unknown; then this is a retransmission. */
 bool roce_store_is_first_placement(const struct roce_frame_info *frame);
 
 #endif

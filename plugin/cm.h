@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Management datagrams (MADs) of QP1: connection manager messages and their private data. */
+/* Management datagrams (MADs) to QP 1: the messages of the connection manager and their private
+ * data. */
 #ifndef ROCE_PLUGIN_CM_H
 #define ROCE_PLUGIN_CM_H
 

@@ -9,20 +9,19 @@
 
 #include "analysis_store.h"
 
-/* Maximum number of records that are compared with an out-of-order packet to find its place in the
- * list of followed records. */
+/* Maximum number of records that are searched for the place of an out-of-order packet. */
 #define REORDER_MAX 4096
 #define IS_RESPONSE 0x80000000u
-/* follow_record_t.seq contains the PSN, and in the 7 bits above it the number of the connection.
- * The connections that use a QP pair one after another are numbered from 0
+/* follow_record_t.seq contains the PSN in 24 bits, and above them 7 bits of the number of the
+ * connection. The connections that use a QP pair one after another are numbered from 0
  * (roce_flow_result.qp_use). */
 #define QP_USE_SHIFT 24
 
 /* ---- conversations and endpoints by QP ---------------------------------------------------------
  */
 
-/* Returns the name of the display filter field for an address or QP. With `v1`, uses the fields of
- * the GRH, because GIDs of RoCEv1 have Wireshark's type of IPv6 addresses. */
+/* Returns the name of the display filter field for an address or QP. `v1`: the packets are RoCEv1.
+ * Their GIDs have Wireshark's address type of IPv6, but are fields of the GRH. */
 static const char *address_filter_field(const address *addr, conv_filter_type_e filter, bool v1)
 {
     static const char *const fields[][3] = {
@@ -69,7 +68,7 @@ static bool is_v1(const struct roce_tap *tap)
 }
 
 /* Sets qpn[0] to the source QPN and qpn[1] to the destination QPN. Only datagrams contain the
- * source QPN; for other packets the analysis provides it. */
+ * source QPN. For other packets, the analysis provides the source QPN. */
 static void get_qpns(const struct roce_tap *tap, guint32 qpn[2])
 {
     qpn[0] = roce_pkt_has(tap->pkt, ROCE_HDR_DETH) ? tap->pkt->deth.src_qp
@@ -174,9 +173,9 @@ static bool is_psn_after(uint32_t psn, uint32_t other)
     return ((psn - other) & ROCE_PSN_MASK) - 1 < 0x7FFFFF;
 }
 
-/* Inserts a record at the front of the list of followed records, which begins with the latest one.
- * If the packet arrived out of order, inserts its record by PSN instead, among the requests (or
- * among the responses) of the same sender. */
+/* Inserts a record into the list of followed records, which begins with the latest one. If the
+ * packet arrived in order, inserts the record at the front. Otherwise inserts the record in the
+ * order of PSNs, among the requests (or the responses) of the same sender. */
 static void insert_follow_record(follow_info_t *info, follow_record_t *record)
 {
     GList *after = NULL;
@@ -213,8 +212,8 @@ static tap_packet_status add_follow_payload(void *tapdata, packet_info *pinfo,
 
     if (!tap->frame || tap->frame->skip_payload || pkt->payload_cap_len == 0)
         return TAP_PACKET_DONT_REDRAW;
-    if (info->seq[0] == 0) { /* The sender of the first record becomes the client. seq[0] is 1 plus
-                              * the side of the client. */
+    if (info->seq[0] == 0) { /* The sender of the first record becomes the client. seq[0]: 1 +
+                              * side of the client. */
         guint32 qpn[2];
 
         get_qpns(tap, qpn);

@@ -4,8 +4,9 @@
 #include <string.h>
 
 static expert_field ei_defect[ROCE_DEFECT_CNT];
-/* A finding can have a lower severity than its rule. Wireshark fixes the severity at registration,
- * so each rule is registered once for each severity, with the same filter name. */
+/* A finding can have a lower severity than its rule. Wireshark fixes the severity of an expert info
+ * at its registration, so each rule is registered once for each severity, with the same filter
+ * name. */
 static expert_field ei_rule[ROCE_RULE_CNT][ROCE_SEV_CNT];
 static int hf_rule_id = -1;
 static int hf_rule_text = -1;
@@ -105,7 +106,7 @@ void roce_expert_register(int proto)
 }
 
 /* Adds a tree item without expert info, for truncation, padding or a frame check sequence. They are
- * no faults and can be in every frame. */
+ * not faults, and every frame may have them. */
 static void add_plain_item(int field, tvbuff_t *tvb, proto_tree *tree)
 {
     if (proto_field_is_referenced(tree, field))
@@ -148,7 +149,7 @@ void roce_expert_add_findings(const struct roce_frame_finding *first, tvbuff_t *
         roce_finding_text(f, text, sizeof(text));
         proto_item_set_generated(item);
         /* The text of the expert info has no values, so that `tshark -z expert` and Wireshark's
-         * window count all findings of a rule together. The item of the tree has the values. */
+         * window count all findings of a rule together. The values are only in the tree item. */
         proto_item_append_text(item, ": %s", text);
         expert_add_info(pinfo, item, finding_expert(f));
         sub = proto_item_add_subtree(item, ett_rule);

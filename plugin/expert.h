@@ -12,8 +12,9 @@
 void roce_expert_register(int proto);
 
 /* Adds an expert info for each defect of the packet. Truncation, padding and a frame check sequence
- * are not faults and can be in every frame, and each expert info takes microseconds. So these three
- * become plain items with the same names, which are added only if a filter refers to them. */
+ * are not faults, but every frame may have them, and an expert info takes microseconds. So for
+ * these three, adds a plain item with the same name instead, and only if a filter refers to the
+ * item. */
 void roce_expert_add_defects(const struct roce_pkt *pkt, tvbuff_t *tvb, packet_info *pinfo,
                              proto_tree *tree);
 
@@ -22,8 +23,8 @@ void roce_expert_add_defects(const struct roce_pkt *pkt, tvbuff_t *tvb, packet_i
 void roce_expert_add_findings(const struct roce_frame_finding *first, tvbuff_t *tvb,
                               packet_info *pinfo, proto_tree *tree);
 
-/* Reports a finding to Wireshark although no tree is built, so that the status bar shows the
- * highest severity. */
+/* Reports a finding to Wireshark when no tree is built, so that the status bar shows the highest
+ * severity. */
 void roce_expert_raise(const struct roce_finding *finding, packet_info *pinfo);
 
 #endif

@@ -17,8 +17,7 @@ struct message_object {
     uint64_t total; /* length of the message, bytes; 0 until its last packet */
 };
 
-static GHashTable *objects; /* The key of this hash table is the frame number of the first packet of
-                             * a message. */
+static GHashTable *objects; /* messages; key: frame number of the first packet */
 
 static void free_object(void *p)
 {

@@ -7,7 +7,7 @@
 #define BUILTIN "infiniband"
 #define OURS    "roce"
 
-/* Returns true if two names are equal when underscores are ignored, for example "bth.destqp" and
+/* Returns true if two names are equal except for underscores, for example "bth.destqp" and
  * "bth.dest_qp". */
 static bool is_same_name(const char *a, const char *b)
 {
@@ -21,9 +21,8 @@ static bool is_same_name(const char *a, const char *b)
     }
 }
 
-/* Returns the plugin's field for the built-in dissector's field `name`, or NULL. `name` begins with
- * BUILTIN. The two names are equal after their first part: for example, infiniband.bth.psn and
- * roce.bth.psn. */
+/* Returns the plugin's field that corresponds to the built-in dissector's field `name`, or NULL.
+ * `name` begins with BUILTIN. For example, infiniband.bth.psn corresponds to roce.bth.psn. */
 static const char *find_counterpart(const char *name)
 {
     const char *rest = name + strlen(BUILTIN);
@@ -55,9 +54,9 @@ static void warn(const char *name)
         g_strdup_printf("%s matches no RoCE packet while the protocol RoCE is enabled. %s%s.", name,
                         ours ? "Use " : "The fields of RoCE begin with ", ours ? ours : OURS);
 
-    /* Wireshark sometimes dissects a packet while it paints a window. A dialog cannot be opened
-     * then, so the warning waits until the main loop is idle. tshark has no main loop, so the
-     * warning is printed at once. */
+    /* If Wireshark dissects this packet while it paints a window, a dialog cannot be opened now. So
+     * the warning waits until the main loop is idle. tshark has no main loop, so it prints the
+     * warning at once. */
     if (g_main_depth() > 0)
         g_idle_add(show, text);
     else
@@ -99,9 +98,9 @@ void roce_filter_hint(const packet_info *pinfo)
     }
     if (protocol->ref_type == HF_REF_TYPE_NONE)
         last = 0;
-    /* After a filter has changed, Wireshark dissects all frames again, from the first one. So the
-     * filters are checked again when the frame of the last check, or an earlier one, comes again.
-     */
+    /* After a filter has changed, Wireshark dissects all frames again, from the first one. So if a
+     * frame number is not higher than `last`, a filter may have changed: check the filters
+     * again. */
     else if (last == 0 || pinfo->num <= last) {
         warn_of_fields(proto, protocol);
         last = pinfo->num;

@@ -35,8 +35,8 @@ void roce_handoff_add_decode_as(void)
     dissector_add_for_decode_as("udp.port", handles[ROCE_HANDOFF_UDP]);
 }
 
-/* Returns true if the preferences give packets of this kind to our dissector. If the user disabled
- * the protocol "roce", the built-in InfiniBand dissector gets all packets. */
+/* Returns true if our dissector must dissect this kind of packet, according to the preferences. If
+ * the user disabled the protocol "roce", the built-in InfiniBand dissector dissects all packets. */
 static bool is_handoff_wanted(enum roce_handoff kind)
 {
     if (!proto_is_protocol_enabled(find_protocol_by_id(protocol)))

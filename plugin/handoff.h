@@ -19,8 +19,8 @@ enum roce_handoff {
 void roce_handoff_register(int proto, const dissector_t dissectors[ROCE_HANDOFF_CNT]);
 void roce_handoff_add_decode_as(void);
 
-/* Registers our dissector in Wireshark's dissector tables, or restores the built-in one, as the
- * preferences demand. Called when a file is opened. */
+/* As the preferences demand, registers our dissector in Wireshark's dissector tables, or restores
+ * the built-in dissector. Called when a file is opened. */
 void roce_handoff_apply(void);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "hf.h"
 
-/* Wireshark's ids of our fields: for each header an array in the order of the codec's field table.
- * The last id of each array is that of the header itself. */
+/* Wireshark's ids of our fields: for each header, an array in the order of the codec's field table.
+ * The last element is the id of the header itself. */
 static int *hf[ROCE_HEADER_CNT];
 static const header_field_info **hf_info[ROCE_HEADER_CNT]; /* registration data of each field id */
 static int ett[ROCE_HEADER_CNT];
@@ -22,8 +22,8 @@ static gboolean is_header_shown(roce_header_id id)
     return id >= ROCE_HEADER_TRANSPORT(ROCE_HDR_LRH);
 }
 
-/* Returns Wireshark's table of value names for the values 0 to 255 of a field. Returns NULL if no
- * value has a name. */
+/* Returns Wireshark's table of the names of a field's values, for the values 0 to 255. Returns NULL
+ * if no value has a name. */
 static const value_string *value_names(enum roce_vals vals)
 {
     static value_string *made[ROCE_VALS_CNT];
@@ -94,8 +94,8 @@ static void describe_field(hf_register_info *info, int *id, const struct roce_hd
                        << (bytes * 8 - field->bit - field->width);
 }
 
-/* Describes the field that represents a whole header: for example, the filter `roce.reth` matches
- * packets with a RETH. */
+/* Describes the field for a whole header. With such a field, the filter `roce.reth` matches packets
+ * with a RETH. */
 static void describe_header(hf_register_info *info, int *id, const struct roce_hdr_info *hdr)
 {
     *id = -1;
@@ -141,8 +141,8 @@ void roce_hf_add_header(roce_header_id id, tvbuff_t *tvb, int offset, proto_tree
 {
     const struct roce_hdr_info *info = header_info(id);
     unsigned header = info->field_cnt;
-    /* If the header is cut, add all its fields, so that Wireshark raises its truncation exception.
-     */
+    /* If the header is truncated, add all its fields, so that Wireshark raises its truncation
+     * exception. */
     bool whole = tvb_bytes_exist(tvb, offset, info->len);
     proto_tree *sub = NULL;
 

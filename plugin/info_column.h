@@ -7,9 +7,9 @@
 #include "analysis_store.h"
 #include "line.h"
 
-/* Writes the text of the Info column for a packet to the empty line `text` and returns it. `frame`
- * is NULL if there is no analysis. `relative`: show PSNs relative to the first PSN of the
- * connection, if it is known. */
+/* Writes the text of the Info column for a packet to the empty line `text` and returns the text.
+ * `frame` is NULL if there is no analysis. `relative`: show PSNs relative to the first PSN of the
+ * connection, if the first PSN is known. */
 const char *roce_info_column_text(struct line *text, const struct roce_pkt *pkt,
                                   const struct roce_frame_info *frame, bool relative);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Line: appends text and numbers to a buffer of fixed size, faster than printf(). Used for the Info
- * column, which is built for every packet; printf() would take longer than the whole dissection.
- * Text that does not fit is truncated. */
+/* Line: appends text and numbers to a buffer of fixed size. The Info column is built for every
+ * packet; with printf() this would take longer than the whole dissection. Text that does not fit is
+ * truncated. */
 #ifndef ROCE_LINE_H
 #define ROCE_LINE_H
 

@@ -2,9 +2,9 @@
 /*
  * The RoCE dissector: parses a packet with the codec (rnic/wire) and adds it to Wireshark's tree.
  *
- * Its input is the payload of UDP port 4791, the payload of Ethertype 0x8915 (RoCEv1), or a frame
- * of an InfiniBand link. The ICRC also covers the IP and UDP headers, which precede the input in
- * the frame. So parsing starts at the IP header.
+ * Its input, the tvb, is the payload of UDP port 4791, the payload of Ethertype 0x8915 (RoCEv1), or
+ * a frame of an InfiniBand link. The ICRC also covers the IP and UDP headers, which precede the tvb
+ * in the frame. So parsing starts at the IP header.
  */
 #include "packet-roce.h"
 
@@ -56,8 +56,8 @@ struct dissection {
     int base; /* offset of pkt.frame in the tvb; negative if headers precede the tvb */
     enum roce_icrc_status icrc;
     guint32 icrc_expected;
-    /* Finding of this packet with a higher severity than all findings before it in the file, or
-     * NULL. */
+    /* Finding of this packet, if its severity is higher than the severity of all previous findings
+     * in the file; otherwise NULL. */
     const struct roce_finding *new_highest;
     bool ip_fragments;            /* Wireshark reassembled the packet from IP fragments */
     bool tracked;                 /* `frame` is valid */
@@ -67,8 +67,8 @@ struct dissection {
 /* ---- parsing a frame ---------------------------------------------------------------------------
  */
 
-/* Parses the packet that starts `back` bytes before the tvb in the same frame. Returns true if the
- * BTH of this packet is at offset `bth` of the tvb. */
+/* Parses the packet that begins `back` bytes before the tvb in the same frame. Returns true if the
+ * BTH of the packet is then at offset `bth` of the tvb. */
 static bool parse_from(struct dissection *w, enum roce_link link, int back, int bth)
 {
     tvbuff_t *whole = tvb_get_ds_tvb(w->tvb);
@@ -122,10 +122,10 @@ static void read_vlan_tags(struct dissection *w)
 }
 
 /*
- * For a packet in a tunnel, reads the VLAN tags of the inner frame and the identifier of the
- * virtual network into w->pkt; both identify the connection. The link type of the outer frame is
- * unknown. So each type is tried, and only the right type leads to the same BTH. Returns true, or
- * false if the packet is not in a tunnel.
+ * If the packet is in a tunnel, reads the VLAN tags of the inner frame and the identifier of the
+ * virtual network into w->pkt, because both identify the connection. The link type of the outer
+ * frame is unknown, so tries each link type: only the right one results in a BTH at the same
+ * offset. Returns true, or false if the packet is not in a tunnel.
  */
 static bool read_tunnel_headers(struct dissection *w)
 {
@@ -158,8 +158,8 @@ static bool parse_rocev2(struct dissection *w)
     tvbuff_t *whole = tvb_get_ds_tvb(w->tvb);
     int udp = tvb_raw_offset(w->tvb) - ROCE_UDP_LEN;
 
-    /* Try IPv6 before IPv4: in an IPv6 packet, the byte at the place of an IPv4 header may look
-     * like the version number 4. */
+    /* Try IPv6 before IPv4: a byte in an IPv6 header may have the value of the first byte of an
+     * IPv4 header. */
     if (udp >= ROCE_IP6_LEN && tvb_get_uint8(whole, udp - ROCE_IP6_LEN) >> 4 == 6 &&
         parse_from(w, ROCE_LINK_IP, ROCE_UDP_LEN + ROCE_IP6_LEN, 0))
         return true;
@@ -167,8 +167,8 @@ static bool parse_rocev2(struct dissection *w)
         if (udp >= len && tvb_get_uint8(whole, udp - len) == (0x40 | len / 4) &&
             parse_from(w, ROCE_LINK_IP, ROCE_UDP_LEN + len, 0))
             return true;
-    /* IPv6 with extension headers: try each possible length, and let roce_pkt_parse() parse the
-     * headers. */
+    /* IPv6 with extension headers: try each possible length of the headers; roce_pkt_parse() parses
+     * them. */
     for (int len = ROCE_IP6_LEN + 8; len <= IP6_MAX && udp >= len; len += 8)
         if (tvb_get_uint8(whole, udp - len) >> 4 == 6 &&
             parse_from(w, ROCE_LINK_IP, ROCE_UDP_LEN + len, 0))
@@ -298,8 +298,8 @@ static void add_payload(const struct dissection *w, packet_info *pinfo, proto_tr
     int offset = (int)pkt->payload_off + w->base;
     const struct roce_frame_info *frame = w->tracked ? &w->frame : NULL;
 
-    /* roce_cm_add() passes this tvb to the built-in dissector, which expects the BTH at its start.
-     */
+    /* roce_cm_add() passes this tvb to the built-in dissector, which expects a tvb that begins with
+     * the BTH. */
     if (roce_cm_add(pkt, tvb_new_subset_remaining(w->tvb, pkt->off[ROCE_HDR_BTH] + w->base),
                     (int)pkt->payload_off - (int)pkt->off[ROCE_HDR_BTH], pinfo, sub))
         return;
@@ -310,13 +310,13 @@ static void add_payload(const struct dissection *w, packet_info *pinfo, proto_tr
                          pinfo, tree);
 }
 
-/* Returns true if the tree of our protocol must be built: its fields are displayed, named in a
- * filter, or needed for expert infos. Building it is the slowest part of the dissection, and
- * Wireshark often builds a tree only for other protocols. */
+/* Returns true if the tree of our protocol must be built: its fields are displayed, are named in a
+ * filter, or are needed for expert infos. To build the tree is the slowest part of the dissection,
+ * and Wireshark often requests a tree only for other protocols. */
 static bool is_tree_wanted(const packet_info *pinfo, proto_tree *tree)
 {
-    /* The id of the tap is looked up at the first packet, because Wireshark registers the tap only
-     * after it has called our handoff routine. */
+    /* Look up the id of the tap at the first packet: Wireshark registers the tap only after it has
+     * called our handoff routine. */
     if (tap_expert == 0)
         tap_expert = find_tap_id("expert");
     return have_tap_listener(tap_expert) ||
@@ -325,7 +325,7 @@ static bool is_tree_wanted(const packet_info *pinfo, proto_tree *tree)
                      proto_field_is_referenced(tree, proto_expert)));
 }
 
-/* Reports expert infos although no tree is built, so that Wireshark's status bar shows the highest
+/* Reports expert infos when no tree is built, so that Wireshark's status bar shows the highest
  * severity. */
 static void raise_packet_experts(const struct dissection *w, packet_info *pinfo)
 {
@@ -411,8 +411,8 @@ static int dissect_rocev2(tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree, v
     return dissect_packet(&w, pinfo, tree);
 }
 
-/* Sets the columns source and destination of the packet list: to the GIDs, as IPv6 addresses, or
- * without a GRH to the LIDs. */
+/* Sets the columns source and destination of the packet list to the GIDs, as IPv6 addresses. If the
+ * packet has no GRH, sets them to the LIDs. */
 static void set_addresses(const struct dissection *w, packet_info *pinfo)
 {
     int grh = w->pkt.off[ROCE_HDR_GRH] + w->base;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reassembly of SEND messages for the upper-layer dissectors. The analysis provides the offset of a
- * packet in its message, if all packets before it in the message were captured. It also detects
- * retransmissions. So a message is complete when its packets were captured in order, with any
- * number of retransmissions between them.
+ * Reassembly of SEND messages for the upper-layer dissectors. If all packets before a packet in its
+ * message were captured, the analysis provides the offset of the packet in the message. The
+ * analysis also detects retransmissions. So a message is complete when its packets were captured in
+ * order, with any number of retransmissions between them.
  */
 #ifndef PLUGIN_REASSEMBLY_H
 #define PLUGIN_REASSEMBLY_H
@@ -15,8 +15,8 @@ void roce_reassembly_register(int proto);
 
 /*
  * Adds the payload of a packet to its message. If the packet completes the message, returns the
- * message, on every pass; otherwise returns NULL. If the snaplen truncates packets, reassembly is
- * impossible: returns `payload` itself for the first packet of the message.
+ * message, on every pass; otherwise returns NULL. If the snaplen truncated the payload, reassembly
+ * is impossible. Then returns `payload` for the first packet of the message, otherwise NULL.
  */
 tvbuff_t *roce_reassembly_add(const struct roce_pkt *pkt, const struct roce_frame_info *frame,
                               tvbuff_t *payload, packet_info *pinfo, proto_tree *tree);

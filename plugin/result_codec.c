@@ -4,10 +4,10 @@
 #include "wire/codes.h"
 
 /*
- * Table of the members of a record. P(member, default): the member is encoded if its value differs
- * from the default. F(member): the member is the number of an earlier frame, encoded as the
- * distance to this frame; its default is 0. The members that most frames set are first, so that the
- * presence bits need few bytes.
+ * Members of a record. P(member, default): the member is encoded if its value differs from the
+ * default. F(member): number of an earlier frame, encoded as the distance to this frame; its
+ * default is 0. Most frames set the first members of the table, so that the presence bits need few
+ * bytes.
  */
 /* clang-format off */
 #define MEMBERS(P, F)                          \

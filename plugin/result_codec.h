@@ -22,7 +22,7 @@ enum roce_note {
     /* The source QP was unknown when the frame was first read. */
     ROCE_NOTE_SRC_QP_UNKNOWN = 1u << 2,
     /* At this frame rnic/flow reached a limit of memory or connections: idle connections lost their
-     * history or were closed, or the packet was not recorded. */
+     * history or were closed, or rnic/flow did not record the packet. */
     ROCE_NOTE_LIMIT = 1u << 3,
 };
 
@@ -31,7 +31,7 @@ struct roce_result_record {
     /* Time since the previous frame of the stream, ns; ROCE_NEVER_NS for the first frame. */
     uint64_t delta;
     uint32_t notes;    /* bits of enum roce_note */
-    uint32_t msn_step; /* increase of the MSN since the previous AETH that the same side sent */
+    uint32_t msn_step; /* increase of the MSN since the previous AETH from the same sender */
 };
 
 /* Record in which all members have their default values. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Operations, for the statistics tables: whether a frame starts an operation, which operations a
- * frame completes, and how much memory a request accesses. rnic/flow determines completions and
- * latencies. Only frames that the tap receives are counted, so that a display filter takes effect.
+ * Operations, for the statistics tables: detects whether a frame starts an operation, which
+ * operations a frame completes, and how much memory a request accesses. rnic/flow determines
+ * completions and latencies. Only frames that the tap receives are counted, so a display filter
+ * affects the tables.
  */
 #ifndef PLUGIN_SRT_H
 #define PLUGIN_SRT_H

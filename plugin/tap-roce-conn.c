@@ -56,8 +56,8 @@ static uint64_t ns_of(const nstime_t *t)
     return t->secs < 0 ? 0 : (uint64_t)t->secs * 1000000000u + (uint64_t)t->nsecs;
 }
 
-/* Updates the row of a connection from a CM message. A CM message does not count as a packet of the
- * connection. */
+/* Updates the row of a connection from a CM message. Does not count the CM message as a packet of
+ * the connection. */
 static void conn_cm_packet(struct conn_row *conn, const struct roce_pkt *pkt)
 {
     struct roce_cm_msg msg;
@@ -157,8 +157,8 @@ static void conn_print(const void *row, struct roce_stat_table *stat)
         roce_stat_text(stat, "");
 }
 
-/* The first column has extra width for an arrow: windows show it in the header of the column by
- * which they sort. */
+/* The first column is wider than its text, because Wireshark shows an arrow in the header of the
+ * column by which the window is sorted. */
 static const struct roce_stat_column conn_columns[] = {
     {"Stream", 10, true},        {"Service", 7, false},      {"Address A", 26, false},
     {"Address B", 26, false},    {"Packets A->B", 12, true}, {"Packets B->A", 12, true},

@@ -10,12 +10,13 @@
 /* ---- table of retransmissions by cause ---------------------------------------------------------
  */
 
-/* Row for READ responses that repeat data, in addition to the rows for the causes of enum
- * roce_cause. */
+/* Key of the row for READ responses that repeat data. The keys of the other rows are the causes of
+ * enum roce_cause. */
 #define CAUSE_ASKED_AGAIN ROCE_CAUSE_CNT
 
 struct retx_row {
-    enum roce_cause cause; /* cause; CAUSE_ASKED_AGAIN: repeated responses to a repeated READ */
+    enum roce_cause cause; /* CAUSE_ASKED_AGAIN: READ responses that repeat data, because the
+                            * requester repeated the READ */
     uint64_t packets, bytes, acked_before;
     uint32_t first, last;
     struct roce_hist rto;
@@ -102,7 +103,7 @@ static void nak_packet(struct roce_stat_table *stat, const struct roce_tap *tap,
                                        ? roce_syndrome_kind(tap->pkt->aeth.syndrome)
                                        : ROCE_SYN_ACK;
 
-    /* NAKs are counted even if their request was not captured. */
+    /* Count NAKs even if their request was not captured. */
     if ((kind == ROCE_SYN_NAK || kind == ROCE_SYN_RNR) &&
         !(flags & (ROCE_AN_DROPPED | ROCE_AN_COPY)))
         count_nak(stat, tap, pinfo->num, false);
@@ -187,8 +188,8 @@ static void rule_print(const void *row, struct roce_stat_table *stat)
     roce_stat_num(stat, rule->last);
 }
 
-/* Wireshark's window makes each column as wide as its text, but the last column fills the rest. So
- * a column of numbers is last. */
+/* In Wireshark's window, each column is as wide as its text, but the last column is as wide as the
+ * rest of the window. So the last column is one with numbers. */
 static const struct roce_stat_column rule_columns[] = {
     {"Rule", 12, false},       {"Severity", 8, false},   {"Count", 8, true},
     {"First frame", 11, true}, {"Rule text", 60, false}, {"Known deviation", 15, false},

@@ -8,7 +8,8 @@
 #include "wire/keyed_hash.h"
 
 #define STAT_TABLES_MAX 16 /* maximum number of statistics tables */
-/* Group for tables without a menu entry of Wireshark. The plugin adds a submenu for them. */
+/* Group of our tables, for which Wireshark creates no menu entry. The plugin adds a submenu with
+ * the entries. */
 #define STAT_GROUP_NONE REGISTER_STAT_GROUP_GENERIC
 
 struct table_row {
@@ -35,8 +36,8 @@ static struct roce_stat_table *find_stat_table(const stat_tap_table *table)
 /* ---- rows of a table ---------------------------------------------------------------------------
  */
 
-/* Returns the keyed hash of a row's key, in parts of five words. Many keys contain fields of the
- * capture, and g_bytes_hash() would let an attacker choose keys with equal hashes. */
+/* Returns the keyed hash of a row's key, computed in parts of five words. Many keys contain fields
+ * of the capture. With g_bytes_hash(), an attacker could choose keys with equal hashes. */
 static guint hash_key(gconstpointer key)
 {
     static struct roce_hash_secret secret;
@@ -76,8 +77,8 @@ static void free_retired_row(void *p)
     free_row(row);
 }
 
-/* Removes all rows of a table. Keeps their memory in the list stat->retired, because open windows
- * may still refer to items of the rows. */
+/* Removes all rows of a table. Moves them to the list stat->retired instead of freeing them,
+ * because open windows may still refer to items of the rows. */
 static void retire_rows(struct roce_stat_table *stat)
 {
     GHashTableIter iter;
@@ -158,7 +159,7 @@ void roce_stat_text(struct roce_stat_table *stat, const char *text)
         return;
     if (stat->others && stat->at == 0)
         text = "others";
-    /* The row "others" stands for many keys, so its text cells are empty. */
+    /* The row "others" counts many keys, so its text cells are empty. */
     else if (stat->others && !column->right)
         text = "";
     snprintf(stat->cell, cell_len(column), "%*s", column->right && *text ? column->width : 0, text);
@@ -191,8 +192,8 @@ void roce_stat_ms(struct roce_stat_table *stat, uint64_t ns)
     roce_stat_text(stat, text);
 }
 
-/* Formats a duration in ms, rounded to three digits, because a percentile of a histogram is only an
- * estimate. */
+/* Formats a duration in ms. A percentile of a histogram is only an estimate, so rounds it to three
+ * digits. */
 static void print_estimate(struct roce_stat_table *stat, uint64_t ns)
 {
     double ms = (double)ns / 1e6;
@@ -255,8 +256,8 @@ static void on_menu(ext_menubar_gui_type gui _U_, gpointer window _U_, gpointer 
         start_requested_stats();
 }
 
-/* Makes a table empty. Called by Wireshark when a window of the table opens or its filter changes.
- */
+/* Makes a table empty. Wireshark calls this function when a window of the table opens or the filter
+ * of the window changes. */
 static void on_window_init(stat_tap_table_ui *ui)
 {
     struct roce_stat_table *stat = NULL;

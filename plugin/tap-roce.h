@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Statistics tables over the frames of the tap "roce", shown by the menu Statistics and by `tshark
- * -z roce,NAME`. A table (tap-roce-conn.c, -oper.c, -loss.c) provides two callbacks: packet()
- * counts a packet in the rows of the table, print() formats a row. This module registers the tables
- * and calls the callbacks.
+ * Statistics tables of the frames of the tap "roce". The menu Statistics and `tshark -z roce,NAME`
+ * show them. A table (tap-roce-conn.c, -oper.c, -loss.c) provides two callbacks: packet() counts a
+ * packet in the rows of the table, print() formats a row. This module registers the tables and
+ * calls the callbacks.
  *
- * Wireshark reads the cells at any time, so a row is formatted again whenever it changes. Cells are
- * strings, because Wireshark's numeric cells have only 32 bits. Numbers are padded with blanks on
- * the left, so that they sort correctly as strings.
+ * Wireshark may read the cells at any time, so a row is formatted again whenever it changes. Cells
+ * are strings, because Wireshark's numeric cells have only 32 bits. Numbers are padded with blanks
+ * on the left, so that Wireshark sorts them correctly as strings.
  */
 #ifndef PLUGIN_TAP_ROCE_H
 #define PLUGIN_TAP_ROCE_H
@@ -20,13 +20,13 @@
 
 #define ROCE_STAT_CELL_LEN 240 /* size of a cell of text, bytes; longer text is truncated */
 #define ROCE_STAT_NUM_LEN  40  /* size of a right-aligned cell, bytes */
-/* maximum number of rows of a table; all further keys share one more row, "others" */
+/* maximum number of rows of a table, without the row "others", which counts all further keys */
 #define ROCE_STAT_ROWS_MAX 100000
 
 struct roce_stat_column {
     const char *name;
-    int width;  /* width of the column in tshark, and of the text in right-aligned cells,
-                 * characters */
+    int width;  /* width of the column in tshark, characters; in a right-aligned cell, also the
+                 * width of the text */
     bool right; /* right-aligned: a number or a time */
 };
 
@@ -40,7 +40,7 @@ struct roce_stat_table {
     void (*packet)(struct roce_stat_table *stat, const struct roce_tap *tap, packet_info *pinfo);
     /* Formats a row: one call of roce_stat_text() or a similar function for each column. */
     void (*print)(const void *row, struct roce_stat_table *stat);
-    /* Called before Wireshark passes all frames again from the first one; may be NULL. */
+    /* Called before Wireshark passes all frames to the tap again; may be NULL. */
     void (*reset)(void);
 
     /* Private to tap-roce.c. */
@@ -51,8 +51,8 @@ struct roce_stat_table {
     stat_tap_table *table;
     char *cell;  /* next cell to format */
     unsigned at; /* column index of the next cell */
-    bool others; /* true: the row that is being formatted is "others", which counts all keys without
-                  * a row */
+    bool others; /* true: the row that is being formatted is "others", the row for keys that have
+                  * no row */
 };
 
 /* Returns the row with the key `key` (`len` bytes, compared byte by byte). Creates the row if
@@ -63,7 +63,7 @@ void roce_stat_text(struct roce_stat_table *stat, const char *text);
 void roce_stat_num(struct roce_stat_table *stat, uint64_t value);
 void roce_stat_hex(struct roce_stat_table *stat, uint64_t value);
 void roce_stat_ms(struct roce_stat_table *stat,
-                  uint64_t ns); /* shows a duration in ms; ROCE_NEVER_NS: an empty cell */
+                  uint64_t ns); /* formats a duration in ms; for ROCE_NEVER_NS, an empty cell */
 
 /* Formats six cells: minimum, mean, 50th, 90th and 99th percentile, and maximum, in ms. The cells
  * are empty without samples. */

@@ -21,8 +21,8 @@
 
 /*
  * The upper-layer protocols. Columns: name of the dissector in Wireshark's heuristic list
- * "infiniband.payload", title, and the TCP ports in the service IDs of the protocol (0: none).
- * Source of the ports: IANA; for LNet, ko2iblnd of Lustre.
+ * "infiniband.payload", title, and up to two TCP ports that a service ID of the protocol can
+ * contain (0: none). Sources of the ports: IANA; for LNet, ko2iblnd of Lustre.
  */
 /* clang-format off */
 #define ULPS(U)                                                        \
@@ -78,8 +78,7 @@ static guint mapping_cnt;
 /* Argument of the dissectors in `handles`. */
 struct ulp_call {
     struct infinibandinfo info;
-    bool named; /* true: the user named the protocol of this QP, and Wireshark has no CM exchange of
-                 * the connection */
+    bool named; /* true: the user named the protocol of this QP (Decode As or preferences) */
     bool to_server;
 };
 
@@ -89,9 +88,9 @@ UAT_VS_DEF(qp_mapping, ulp, struct qp_mapping, guint32, ULP_NVME, "NVMe over RDM
 /* ---- calling a dissector -----------------------------------------------------------------------
  */
 
-/* Called if the capture lacks the CM exchange of a connection, and the user named the protocol of
- * its passive QP. Adds the conversations that Wireshark would have created from the CM exchange,
- * because the dissectors of NVMe and iSER read the port of the service from them. */
+/* Called if the user named the protocol of a QP, because the capture may then lack the CM exchange
+ * of the connection. Adds the conversations that Wireshark creates from a CM exchange, unless they
+ * exist. The dissectors of NVMe and iSER read the port of the service from these conversations. */
 static void add_cm_conversations(enum ulp ulp, bool to_server, packet_info *pinfo)
 {
     conversation_infiniband_data *data;
@@ -138,8 +137,8 @@ static bool call_heuristic(enum ulp ulp, tvbuff_t *tvb, packet_info *pinfo, prot
     return took;
 }
 
-/* Dissects a payload as protocol `ulp` of the table "roce.qp". Wireshark passes no user data to a
- * dissector, so each protocol has a separate function that calls dissect_ulp(). */
+/* Dissects a payload as protocol `ulp`. Wireshark passes no user data to a dissector of the table
+ * "roce.qp", so each protocol has a separate function that calls dissect_ulp(). */
 static int dissect_ulp(enum ulp ulp, tvbuff_t *tvb, packet_info *pinfo, proto_tree *tree,
                        void *data)
 {
@@ -231,7 +230,7 @@ static void fill_info(struct infinibandinfo *info, const struct roce_pkt *pkt, p
     info->payload_tree = tree;
     info->opCode = pkt->bth.opcode;
     info->packet_seq_num = pkt->bth.psn;
-    /* The dissector gets the payload without pad bytes, so info->pad_count stays 0. */
+    /* The dissector gets the payload without pad bytes. So info->pad_count stays 0. */
     if (roce_pkt_has(pkt, ROCE_HDR_RETH)) {
         info->reth_remote_key = pkt->reth.rkey;
         info->reth_remote_address = pkt->reth.va;
@@ -287,8 +286,8 @@ void roce_ulp_payload(const struct roce_pkt *pkt, const struct roce_frame_info *
         p_add_proto_data(pinfo->pool, pinfo, proto_roce, 1, GUINT_TO_POINTER(pinfo->srcport));
     }
     fill_info(&call.info, pkt, tree);
-    /* Do not pass on duplicate payload: dissectors that keep state for a conversation would count
-     * it twice. */
+    /* Do not pass duplicate payload to dissectors: those that keep state for a conversation would
+     * count it twice. */
     if (roce_prefs.reassemble && frame && pkt->op->kind == ROCE_KIND_SEND &&
         pkt->op->pos != ROCE_POS_ONLY && is_ulp_known(frame, pinfo)) {
         tvbuff_t *whole = roce_reassembly_add(pkt, frame, payload, pinfo, tree);
@@ -309,10 +308,10 @@ void roce_ulp_payload(const struct roce_pkt *pkt, const struct roce_frame_info *
  */
 
 /*
- * Returns a copy of a CM message in which the active side's communication ID replaces the
- * transaction ID. The built-in dissector matches replies with REQs by transaction ID and address
- * only. It would choose a wrong REQ if two REQs have the same transaction ID, or if the REQ of the
- * reply was not captured. The communication ID is unique, and replies contain it as well.
+ * Returns a copy of a CM message with the communication ID of the active side in the place of the
+ * transaction ID. The built-in dissector matches replies with REQs only by transaction ID and
+ * address. So it would choose a wrong REQ if two REQs have the same transaction ID, or if the REQ
+ * of a reply was not captured. The communication ID is unique, and replies contain it too.
  */
 static tvbuff_t *copy_with_comm_id(tvbuff_t *tvb, unsigned mad, const struct roce_cm_msg *msg,
                                    packet_info *pinfo)
@@ -333,9 +332,9 @@ static tvbuff_t *copy_with_comm_id(tvbuff_t *tvb, unsigned mad, const struct roc
     return tvb_new_child_real_data(tvb, copy, (guint)len, (gint)tvb_reported_length(tvb));
 }
 
-/* Passes a CM message to the built-in dissector, because upper-layer dissectors need the
- * conversations that it creates. Then restores columns, layers and addresses, which the built-in
- * dissector changes. */
+/* Passes a CM message to the built-in dissector, which creates conversations that upper-layer
+ * dissectors need. Then restores columns, layers and addresses, which the built-in dissector
+ * changes. */
 static void feed_builtin_dissector(tvbuff_t *tvb, unsigned mad, const struct roce_cm_msg *msg,
                                    packet_info *pinfo)
 {

@@ -34,8 +34,8 @@ typedef gboolean roce_ws_bool;
 #define ROCE_WS_USER_DATA
 #endif
 
-/* dfilter.h of Wireshark 4.2 includes a header that its packages do not contain. epan/plugin_if.h
- * includes dfilter.h, but needs only this type. */
+/* dfilter.h of Wireshark 4.2 includes a header that is not in the packages of Wireshark.
+ * epan/plugin_if.h includes dfilter.h, but needs only this type. */
 #if ROCE_WS_AT_LEAST(4, 2) && !ROCE_WS_AT_LEAST(4, 4)
 #define DFILTER_H
 typedef struct epan_dfilter dfilter_t;

@@ -15,8 +15,7 @@
 enum {
     MAX_OUTSTANDING = 1024, /* maximum number of requests and receives of one side */
     MAX_MESSAGES = 1024,    /* maximum number of messages that one side receives */
-    DRAIN_MS = 300,         /* maximum time from the completion of a request to the completion of
-                             * its receive, ms */
+    DRAIN_MS = 300,         /* longest wait for a receive after the latest completion, ms */
 };
 
 /* A posted work request. Index in the table = wr_id. */
@@ -43,7 +42,7 @@ struct state {
     int posted_cnt, sends_open;
     struct message message[MAX_MESSAGES];
     int message_cnt, messages_open;
-    int number; /* number of the last message, equal on both sides */
+    int number; /* number of the latest message; both sides count the same messages */
     int failures;
 };
 
@@ -80,7 +79,8 @@ static uint64_t now_ms(void)
     return (uint64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* Returns byte i of message n; it differs between messages and between packets of a message. */
+/* Returns byte i of message n. The bytes differ between messages, and between the packets of a
+ * message. */
 static uint8_t pattern(int n, size_t i)
 {
     return (uint8_t)(n * 59 + i * 7 + (i >> 8) * 13 + 1);
@@ -114,8 +114,8 @@ static struct posted *post_slot(struct state *s, const struct step *step, size_t
 
 /* --- completions */
 
-/* Finds the message of a completed receive. An unreliable service may have lost messages, and an
- * SRQ has the receives of several QPs. */
+/* Finds the message that a completed receive contains. It may not be the next message, because an
+ * unreliable service may have lost messages, and because an SRQ has the receives of several QPs. */
 static void match_message(struct state *s, const struct posted *p, const struct ibv_wc *wc)
 {
     uint32_t grh = s->rig.opt.type == IBV_QPT_UD ? GRH_LEN : 0;
@@ -209,7 +209,8 @@ static void wait_requests(struct state *s)
     }
 }
 
-/* Waits for the receives of the peer's completed requests, then checks the bytes of the region. */
+/* Waits for the receives that the peer's completed requests consume, then checks the bytes of the
+ * region. */
 static void settle(struct state *s)
 {
     uint64_t end = now_ms() + DRAIN_MS;
@@ -337,7 +338,8 @@ static uint32_t local_len(const struct step *step)
     return carries_data(step) || fetches_data(step) ? step->value : 0;
 }
 
-/* Applies a successful request to the expected bytes of the responder's region, on both sides. */
+/* Updates the expected bytes of the responder's region after a successful request. Both sides do
+ * this. */
 static void account(uint8_t *memory, const struct step *step, int number)
 {
     uint64_t old;

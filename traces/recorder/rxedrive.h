@@ -2,11 +2,11 @@
 /*
  * rxedrive: executes a list of verbs steps on two RDMA devices, in lockstep, for recording.
  *
- * The same program runs with the same arguments on both sides. "left" is the requester of a step
- * unless the step has from=right. Both sides execute the whole list. After each step they
- * synchronize over a TCP connection on a network that is not recorded. So a step starts only after
- * both sides have finished the previous one. Each side also computes the bytes that the memory of
- * the other side should contain.
+ * The same program runs with the same arguments on two hosts, which are the sides "left" and
+ * "right". "left" is the requester of a step unless the step has from=right. Both sides execute the
+ * whole list. After each step they synchronize over a TCP connection on a network that is not
+ * recorded. So a step starts only after both sides have finished the previous one. Each side also
+ * computes the bytes that the memory of the other side should contain.
  */
 #ifndef RXEDRIVE_H
 #define RXEDRIVE_H
@@ -38,7 +38,7 @@ enum key {
     KEY_ALL, /* read, write and atomic permitted */
     KEY_READONLY,
     KEY_WRITEONLY,
-    KEY_MW,    /* key of the memory window that the responder bound last */
+    KEY_MW,    /* key of the latest memory window that the responder bound */
     KEY_WRONG, /* a key that the responder does not have */
     KEYS,
 };

@@ -153,7 +153,7 @@ struct step parse_step(const char *text)
             *value++ = '\0';
         parse_key(&step, part, value);
     }
-    /* Default: the receive succeeds if its request does. */
+    /* default: if the request succeeds, its receive succeeds too */
     if (step.peer == WC_NONE && step.expect == IBV_WC_SUCCESS)
         step.peer = IBV_WC_SUCCESS;
     return step;

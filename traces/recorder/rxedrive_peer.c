@@ -13,7 +13,8 @@
 
 enum {
     CONTROL_PORT = 18600,
-    CONNECT_TRIES = 300, /* attempts, 0.1 s each: the other side may start later */
+    CONNECT_TRIES = 300, /* attempts to connect, one each 0.1 s, because the other side may start
+                          * later */
     SILENCE_S = 90,      /* timeout, s; longer than the slowest step of a scenario */
 };
 

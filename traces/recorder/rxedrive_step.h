@@ -38,7 +38,7 @@ struct step {
     bool has_imm, inv, solicited, fence, nowait, whole, persistent;
     enum key key;
     int expect; /* expected status of the request, or WC_ANY */
-    int peer;   /* expected status of the receive, WC_NONE or WC_ANY */
+    int peer;   /* expected status of the receive, or WC_NONE or WC_ANY */
 };
 
 /* All kinds of steps; the last row has no name. */

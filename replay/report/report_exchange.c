@@ -10,20 +10,13 @@
 
 static const char *const role_names[] = {[CM_ACTIVE] = "active", [CM_PASSIVE] = "passive"};
 
-/* Returns whether this end was selected for the replay. A selected end that was skipped has a skip
- * reason. */
-static bool was_played(const struct cm_exchange_end *end)
-{
-    return end->verdict != VERDICT_SKIPPED || end->skip;
-}
-
 static void print_end(FILE *out, const struct cm_exchange_end *end, unsigned role)
 {
     char buf[256];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
     const char *sep = "";
 
-    if (!was_played(end))
+    if (!report_exchange_is_played(end))
         return;
     if (end->verdict == VERDICT_SKIPPED) {
         fprintf(out, "  %-9s SKIPPED: %s\n", role_names[role], end->skip);
@@ -41,6 +34,11 @@ static void print_end(FILE *out, const struct cm_exchange_end *end, unsigned rol
     if (end->stopped)
         fprintf(out, "; ended early: %s", end->stopped);
     fputc('\n', out);
+}
+
+bool report_exchange_is_played(const struct cm_exchange_end *end)
+{
+    return end->verdict != VERDICT_SKIPPED || end->skip;
 }
 
 void report_exchange_text(FILE *out, const struct cm_exchanges *xs, uint32_t idx)
@@ -96,7 +94,7 @@ void report_exchange_json(json_t *out, json_t *diffs, const struct cm_exchanges 
 {
     for (uint32_t i = 0; i < xs->cnt; i++)
         for (unsigned role = 0; role < 2; role++) {
-            if (!was_played(&xs->at[i].end[role]))
+            if (!report_exchange_is_played(&xs->at[i].end[role]))
                 continue;
             json_array_append_new(out, end_json(xs, &xs->at[i], role));
             for (size_t k = 0; k < xs->diff_cnt; k++) {

@@ -9,6 +9,10 @@
 #include <stdio.h>
 #include "engine/cm/cm_exchange.h"
 
+/* Returns whether this end was selected for the replay. A selected end that was skipped has a skip
+ * reason. */
+bool report_exchange_is_played(const struct cm_exchange_end *end);
+
 void report_exchange_text(FILE *out, const struct cm_exchanges *xs, uint32_t idx);
 
 /* Appends an object to the array `out` for each replayed end. Appends the differences of these ends

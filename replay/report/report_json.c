@@ -26,9 +26,8 @@ static json_t *inconclusive_json(const struct inferred_setup *s, const struct re
                      res->why_inconclusive, "reasons", reasons);
 }
 
-/* Returns, as JSON, the results of direction `idx` for our RNIC as the responder. If `whole` is
- * false, only the members that job_count() (suite/worker_pool.h) reads. */
-static json_t *responder_json(const struct response_comparison *all, uint32_t idx, bool whole)
+/* Returns, as JSON, the results of direction `idx` for our RNIC as the responder. */
+static json_t *responder_json(const struct response_comparison *all, uint32_t idx)
 {
     const struct rc_direction *dir = &all->session->dir[idx];
     const struct inferred_setup *s = &dir->setup;
@@ -43,15 +42,13 @@ static json_t *responder_json(const struct response_comparison *all, uint32_t id
                      "executed_before_captured", (int)s->executed_unseen_cnt);
     if (res->inconclusive)
         json_object_set_new(side, "inconclusive", inconclusive_json(s, res));
-    if (whole) {
-        report_taken_json(side, s);
-        json_object_set_new(side, "inferred",
-                            json_pack("{s:i, s:b, s:i, s:i, s:i, s:i, s:i}", "path_mtu",
-                                      (int)s->mtu, "path_mtu_known", s->mtu_known, "first_psn",
-                                      (int)roce_psn_add(s->psn, (int32_t)s->first).v, "msn",
-                                      (int)s->msn, "pkey", (int)s->pkey, "access", (int)s->access,
-                                      "receive_wqes", (int)dir->recv_posted));
-    }
+    report_taken_json(side, s);
+    json_object_set_new(side, "inferred",
+                        json_pack("{s:i, s:b, s:i, s:i, s:i, s:i, s:i}", "path_mtu", (int)s->mtu,
+                                  "path_mtu_known", s->mtu_known, "first_psn",
+                                  (int)roce_psn_add(s->psn, (int32_t)s->first).v, "msn",
+                                  (int)s->msn, "pkey", (int)s->pkey, "access", (int)s->access,
+                                  "receive_wqes", (int)dir->recv_posted));
     json_object_set_new(
         side, "ignored",
         json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "unsolicited",
@@ -65,7 +62,7 @@ static json_t *responder_json(const struct response_comparison *all, uint32_t id
     return side;
 }
 
-static json_t *direction_json(const struct replay *r, uint32_t idx, bool whole)
+static json_t *direction_json(const struct replay *r, uint32_t idx)
 {
     const struct inferred_setup *s = &r->session.dir[idx].setup;
     const struct trace_flow *req = &s->trace->flow[s->recorded->req_flow];
@@ -90,8 +87,8 @@ static json_t *direction_json(const struct replay *r, uint32_t idx, bool whole)
                                   "bytes_read", (json_int_t)s->bytes_out, "retransmitted",
                                   (int)s->retransmitted));
     if (r->responses.result)
-        json_object_set_new(c, "as_responder", responder_json(&r->responses, idx, whole));
-    if (r->requests.result && whole)
+        json_object_set_new(c, "as_responder", responder_json(&r->responses, idx));
+    if (r->requests.result)
         json_object_set_new(c, "as_requester", report_requester_json(&r->requests, idx));
     return c;
 }
@@ -164,7 +161,7 @@ void report_json(struct json_writer *w, const struct replay *r)
     json_writer_member(w, "roce_packets", json_integer((json_int_t)r->trace.cnt));
     json_writer_list(w, "directions");
     for (uint32_t i = 0; i < r->session.dir_cnt; i++)
-        json_writer_element(w, direction_json(r, i, w->out != NULL));
+        json_writer_element(w, direction_json(r, i));
     json_writer_list_end(w);
     json_writer_list(w, "streams");
     for (uint32_t i = 0; i < r->dgrams.cnt; i++)

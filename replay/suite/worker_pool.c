@@ -11,6 +11,7 @@
 #include "engine/reasons/peer_quirks.h"
 #include "infer/setup_dump.h"
 #include "live/live_replay.h"
+#include "report/report_exchange.h"
 #include "report/verdict.h"
 #include "util/file_queue.h"
 #include "util/json_util.h"
@@ -56,6 +57,31 @@ void job_count(void *ctx, const char *list, const json_t *element)
     counts->failed += verdict && strcmp(verdict, verdict_name(VERDICT_FAIL)) == 0;
     counts->cut += json_integer_value(json_object_get(ours, "cut_payloads")) > 0;
     counts->missing += (size_t)json_integer_value(missing);
+}
+
+/* Counts the parts of a replay, as job_count() counts those in its JSON report. */
+static void count_parts(struct job_counts *counts, const struct replay *replay)
+{
+    const struct response_result *all = replay->responses.result;
+
+    counts->directions = replay->session.dir_cnt;
+    for (uint32_t i = 0; i < replay->session.dir_cnt; i++) {
+        counts->failed += report_run_verdict(replay, i) == VERDICT_FAIL;
+        if (!all || all[i].verdict == VERDICT_SKIPPED)
+            continue;
+        counts->cut += replay->session.dir[i].setup.cut > 0;
+        counts->missing += all[i].not_captured;
+    }
+    counts->streams = replay->dgrams.cnt;
+    for (uint32_t i = 0; i < replay->dgrams.cnt; i++)
+        counts->failed += replay->dgrams.stream[i].verdict == VERDICT_FAIL;
+    for (uint32_t i = 0; i < replay->cm_exchanges.cnt; i++)
+        for (unsigned role = 0; role < 2; role++) {
+            const struct cm_exchange_end *end = &replay->cm_exchanges.at[i].end[role];
+
+            counts->exchanges += report_exchange_is_played(end);
+            counts->failed += end->verdict == VERDICT_FAIL;
+        }
 }
 
 json_t *job_json(const struct job *job)
@@ -173,6 +199,10 @@ static int play_recorded(struct job *job, const struct job_files *files,
         print_rerun_command(files->text, job, options);
     if (options->ladders && job->outcome == OUTCOME_FAIL)
         draw_ladders(job, replay, &options->report);
+    if (!files->report) {
+        count_parts(&job->counts, replay);
+        return 0;
+    }
     report_json(&w, replay);
     return w.failed ? error_set(error, "%s: the report cannot be created", replay->trace.name) : 0;
 }

@@ -54,6 +54,13 @@ def test_equal(folder, command, words, status):
                      f"{many[name][at:at + 100]!r} instead of {value[at:at + 100]!r}")
 
 
+def test_json_changes_no_text(folder, words):
+    """Without --json, replay counts the parts of a capture itself."""
+    plain = subprocess.run([args.rocedrill, "replay", *words], capture_output=True, cwd=args.source)
+    if plain.stdout != run(folder, "replay", 2, words)["text"]:
+        fail(f"replay {words}: without --json, the text is {plain.stdout}")
+
+
 def pipes(folder, names):
     paths = [os.path.join(folder, name) for name in names]
     for path in paths:
@@ -120,6 +127,8 @@ def main():
         test_equal(folder, "check", ["--shard", "1/2", "--fail-on", "note", "traces/captures"], b"1")
         test_equal(folder, "replay", ["traces/captures"], b"0")
         test_equal(folder, "replay", ["-v", "--quirks", "none", *few], b"2")
+        test_json_changes_no_text(folder, ["traces/captures"])
+        test_json_changes_no_text(folder, ["--quirks", "none", *few])
         failing = os.path.join(folder, "100-fails.drill")
         with open(failing, "wb") as file:
             file.write(read(os.path.join(args.source, "tests/conformance/rc-rsp/058-psn-of-read.drill"))

@@ -39,17 +39,17 @@ static int clone_memory(struct shadow_memory *to, const struct shadow_memory *fr
     return 0;
 }
 
-/* Copies the inferred memory of each host. The simulated connections read and write the copies.
- * Returns NULL if out of memory. */
+/* Copies the inferred memory of each host. The simulated connections read and write the copies. If
+ * there is no memory for the copy of a host, its key_len is 0. Returns NULL if out of memory. */
 static struct shadow_memory *clone_memories(const struct session *d)
 {
     struct shadow_memory *memory = calloc(d->host_cnt + 1, sizeof(*memory));
 
     for (size_t i = 0; memory && i < d->host_cnt; i++)
-        if (!d->host[i].failed)
-            /* Ignore the result: after a failure, the regions of memory[i] are missing or
-             * incomplete. */
-            clone_memory(&memory[i], &d->host[i].memory);
+        if (!d->host[i].failed && clone_memory(&memory[i], &d->host[i].memory) != 0) {
+            shadow_free(&memory[i]);
+            memory[i] = (struct shadow_memory){0};
+        }
     return memory;
 }
 

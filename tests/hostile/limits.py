@@ -91,6 +91,13 @@ def replay_of_a_long_capture_needs_little_memory(rocedrill, capture):
     assert done.rss < LONG >> 12, done
 
 
+def closed_loop_reports_a_lack_of_memory(rocedrill, capture):
+    """The memory limit suffices for the inferred regions of 30 GiB, but not for the copy that the closed loop needs."""
+    shapes.write(capture, shapes.segments_of_far_memory(8))
+    done = bounded.run([rocedrill, "replay", "--closed-loop", capture], 120, memory=90 << 30)
+    assert "SKIPPED: no memory for a copy of the regions" in done.out, done
+
+
 def first_frames(source, capture, cnt, all_cnt):
     """Copies the first `cnt` of `all_cnt` equally long frames."""
     size = (os.path.getsize(source) - HEADER) // all_cnt
@@ -151,6 +158,7 @@ def main():
         captures_at_a_time_share_the_memory_limit(rocedrill, many, out)
         replay_refuses_too_many_flows(rocedrill, many)
         replay_of_a_long_capture_needs_little_memory(rocedrill, os.path.join(folder, "long.pcap"))
+        closed_loop_reports_a_lack_of_memory(rocedrill, capture)
         if os.path.isdir(plugins):
             tables_of_the_plugin_have_a_limit(plugins, many, capture)
     return 0

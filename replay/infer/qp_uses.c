@@ -29,9 +29,6 @@
 /* Shortest time between the packets of one side in two uses, ns: both programs reset their QPs. */
 #define RESET_NS UINT64_C(1000000)
 
-/* Maximum number of packets by which the network reorders the first responses after a QP reuse. */
-#define RESET_NEAR 64u
-
 /* The search tries suppositions about where a use of a QP pair begins (supposed_use.h). It passes
  * at most PER_PACKET * (packets of the trace) + EFFORT_MIN packets to supposed_use_add(). */
 #define PER_PACKET UINT64_C(16)
@@ -266,36 +263,6 @@ static void note_start(struct search *s, uint32_t i, bool again, const struct tr
     *before = p;
 }
 
-/* The responder on side `side` may have been reset before the requester sends packet `start`, the
- * first one of a new use. Some of its responses captured before `start` then belong to the new use.
- * The first of them has a lower MSN than an earlier response, which the use that began at `from`
- * cannot explain. Returns the frame number of this first response, or 0 if there is none. */
-static uint32_t find_reset(const struct search *s, uint32_t from, uint32_t start, uint8_t side)
-{
-    uint32_t i = start - from > BEFORE ? start - BEFORE : from, high = 0, frame;
-    const struct trace_packet *first = NULL;
-
-    for (; i < start && !first; i++) {
-        const struct trace_packet *p = packet_at(s, i);
-
-        if (s->owner[s->conn->pkt[i]].side != side || !trace_is_response(p) ||
-            !trace_counts_messages(roce_opcode(p->opcode)))
-            continue;
-        if (s->cost[i] == USE_HIGH)
-            high = p->msn;
-        else if (s->cost[i] >= USE_ODD && p->msn < high)
-            first = p;
-        else if (s->cost[i] < USE_ODD && p->msn > high)
-            high = p->msn;
-    }
-    frame = first ? first->frame : 0;
-    for (uint32_t k = i; first && k-- > from && i - k <= RESET_NEAR;)
-        if (s->owner[s->conn->pkt[k]].side == side && trace_is_response(packet_at(s, k)) &&
-            trace_sent_before(s->trace, first, packet_at(s, k)))
-            frame = packet_at(s, k)->frame;
-    return frame;
-}
-
 /* Examines the requests that `side` sent before packet `start` in the use that began at `from`.
  * Returns whether some of them may still be on their way to the responder. They may if no later
  * response acknowledges them, or if they were retransmitted. */
@@ -358,10 +325,8 @@ static void add_use(struct search *s, struct qp_uses *uses, uint32_t from, uint3
     *use = (struct qp_use){.conn_index = s->conn->conn_index,
                            .frame = packet_at(s, start)->frame,
                            .twice = find_second_execution(s, start, to)};
-    for (uint8_t side = 0; side < 2; side++) {
-        use->reset[side] = find_reset(s, from, start, side);
-        use->stale[side] = use->reset[!side] || are_on_way(s, from, start, side);
-    }
+    for (uint8_t side = 0; side < 2; side++)
+        use->stale[side] = are_on_way(s, from, start, side);
 }
 
 /* Finds the uses of one connection. */

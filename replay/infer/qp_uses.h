@@ -11,9 +11,8 @@
  * use. A request that differs in two fields from the earlier one with its PSN counts as two
  * packets, so that the search finds a use of one message.
  *
- * The two QPs are reset at different times. If a responder is reset first, its MSN counts from 0
- * before the requester begins the new use (`reset`). Requests of the previous use that are still on
- * their way then arrive in the new use (`stale`), and are executed if their PSNs fit.
+ * The two QPs are reset at different times. Requests of the previous use that are still on their
+ * way may arrive in the new use (`stale`), and are executed if their PSNs fit.
  */
 #ifndef REPLAY_INFER_QP_USES_H
 #define REPLAY_INFER_QP_USES_H
@@ -25,12 +24,10 @@
 struct qp_use {
     uint32_t conn_index;
     uint32_t frame;
-    uint32_t reset[2]; /* frame of the first response that side 0 or 1 sent before `frame` and that
-                        * belongs to this use; 0: none */
-    bool stale[2];     /* requests that side 0 or 1 sent in the previous use may have arrived in
-                        * this use */
-    uint32_t twice;    /* frame of the Atomic ACK that is the only sign of this use: its request was
-                        * executed in this use, or a second time in the previous one; 0: none */
+    bool stale[2];  /* requests that side 0 or 1 sent in the previous use may have arrived in
+                     * this use */
+    uint32_t twice; /* frame of the Atomic ACK that is the only sign of this use: its request was
+                     * executed in this use, or a second time in the previous one; 0: none */
     uint32_t req_frame, rep_frame;
     bool cm; /* the capture has the REQ and the REP that set up the QPs */
     uint8_t active_side;

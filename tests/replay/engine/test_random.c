@@ -498,6 +498,8 @@ static void recordings_once_failed_wrongly_pass(void)
         {REUSED, 700207, "a third use begins before the second one is compared"},
         {REUSED, 700210, "the first request of a use differs only in its operand"},
         {REUSED, 700236, "the first request of a use is the last packet of the capture"},
+        {REUSED_BAD, 700070, "a request from before the reset is executed after the reset"},
+        {REUSED_MIXED, 700052, "... and so is one that the network delayed"},
         {REUSED_LATE, 700012, "all requests are retransmitted before they are answered"},
         {REUSED_LATE, 700038, "... and only the READs show how long a response takes"},
         {REUSED_LATE, 29, "an ACK repeats the PSN of a READ whose data is inconclusive"},

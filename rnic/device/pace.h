@@ -41,8 +41,8 @@ static inline rnic_time rnic_pacer_next(const struct rnic_pacer *pacer)
 /* Returns true if the QP's next packet is an acknowledgement, which is never delayed. */
 bool rnic_pace_urgent(struct rnic_qp *qp);
 
-/* Returns true if congestion control forbids the QP to send its next data packet at `now`. Sets *at
- * to the time at which the QP may send the packet. */
+/* Returns true if congestion control forbids the QP to send its next data packet at `now`. If so,
+ * sets *at to the time at which the QP may send the packet. */
 bool rnic_pace_held(struct rnic_qp *qp, rnic_time now, rnic_time *at);
 
 /* Accounts for a packet that the QP sent; `len` is the length of its frame, bytes. */

@@ -181,8 +181,9 @@ static enum rnic_comp_step check_kind(struct rnic_requester *req, const struct r
     return rnic_wr_is_atomic(opcode) ? RNIC_COMP_PLACE_ATOMIC : RNIC_COMP_BAD_RESPONSE;
 }
 
-/* Checks the order of READ responses (R141). The response to a READ, or to its retransmission,
- * begins with First or Only. All later packets are Middle or Last. */
+/* Checks the order of READ responses (R141). First or Only must be at the first PSN of the READ, or
+ * at the first PSN of its latest retransmission. Middle or Last may be at any later PSN of the
+ * READ, also at the first PSN of a retransmission (deviation D4). */
 static enum rnic_comp_step check_order(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     const struct rnic_swqe *wqe = head_of(req);

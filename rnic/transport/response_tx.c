@@ -7,7 +7,7 @@
 /* Returns the syndrome of an ACK at transmission: the number of free receive WQEs, rounded down to
  * a credit code (R107). The code is "not valid" for a shared queue (R106, R181), or if credits are
  * off. The requester counts credits from the MSN of the ACK. If the ACK has the MSN of an earlier
- * request, it offers fewer credits than are available. */
+ * request, it offers fewer credits than are available, never more. */
 static uint8_t ack_syndrome(struct rnic_responder *resp)
 {
     uint8_t code = ROCE_CREDIT_NONE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Response transmit: the sending side of the responder. The responder's steps queue responses with
  * these functions; rnic_responder_output() builds the packets when the device is ready to send.
- * Only the responder's files use this header. */
+ * Only the responder's files and uc.c use this header. */
 #ifndef TRANSPORT_RESPONSE_TX_H
 #define TRANSPORT_RESPONSE_TX_H
 

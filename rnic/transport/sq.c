@@ -138,8 +138,8 @@ static bool wr_valid(const struct rnic_sq *sq, const struct rnic_send_wr *wr, ui
         return wr->sge_cnt == 0 && !(wr->flags & RNIC_SEND_INLINE) && flush_valid(wr);
     }
     if (wr->opcode == RNIC_WR_ATOMIC_WRITE)
-        return *len == ATOMIC_LEN; /* the WQE itself stores these 8 bytes inline, even above
-                                    * max_inline */
+        return *len == ATOMIC_LEN; /* with INLINE, the WQE itself stores these 8 bytes, so
+                                    * max_inline does not limit them */
     if (rnic_wr_is_atomic(wr->opcode) && (wr->sge_cnt != 1 || *len != ATOMIC_LEN) &&
         !RNIC_FAULT(ATOMIC_LENGTH))
         return false;

@@ -7,8 +7,8 @@
  *
  * 1. If a host has sent no correct ICRC yet, its first three packets with a wrong ICRC count as
  *    damaged, but findings about them are deferred.
- * 2. If the host sends a fourth wrong ICRC before a correct one, the status of its wrong ICRCs is
- *    UNVERIFIED from then on: they do not count as damage.
+ * 2. If the host sends a fourth wrong ICRC before a correct one, this and the next wrong ICRCs have
+ *    the status UNVERIFIED: they do not count as damage.
  * 3. After the first correct ICRC of the host, each wrong ICRC counts as damage.
  */
 #ifndef FLOW_BASE_ICRC_TRUST_H

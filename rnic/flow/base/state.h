@@ -476,8 +476,8 @@ struct roce_endpoint {
     uint8_t pair_hits;     /* number of responses of this endpoint whose most probable requester is
                             * `pair_with`; not counted beyond a maximum */
     bool pair_ambiguous;   /* a response of this endpoint fits the requests of a candidate for
-                            * its opposite direction, or this endpoint is such a candidate, but
-                            * the other evidence did not suffice to pair the two */
+                            * its opposite direction, or this endpoint is such a candidate. If
+                            * the endpoint is not paired at the end, no candidate was certain */
     uint8_t other_service; /* number of consecutive packets whose transport service is not that of
                             * the connection */
     uint32_t pair_with;    /* conn_index of the most probable requester of the latest responses of

@@ -292,8 +292,8 @@ static void count_spurious(struct roce_ctx *ctx, struct roce_endpoint *requester
 }
 
 /* Returns whether the record `watch` of a go-back is too old: a later request has used the watched
- * PSN `psn` again, or more than PACKETS_MAX packets were captured since. `e` is the window entry of
- * `psn`, or NULL. */
+ * PSN `psn` again, or more than PACKETS_MAX packets of the connection were captured since. `e` is
+ * the window entry of `psn`, or NULL. */
 static bool is_outdated(const struct roce_endpoint *requester,
                         const struct roce_timeout_watch *watch, uint32_t psn,
                         const struct roce_sent_packet *e)

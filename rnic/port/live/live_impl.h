@@ -222,8 +222,10 @@ void live_gate_open(struct rnic_live *live); /* Opens the gate; called by the po
 void live_wake(struct rnic_live *live);      /* Wakes the poll thread. */
 void live_polled(struct rnic_live *live, bool moved, uint64_t now); /* Updates the gate after a poll
                                                                      * of the program. */
-void live_gate_missed(struct rnic_live *live,
-                      uint64_t now); /* Called when the poll thread has received frames. */
+void live_gate_missed(struct rnic_live *live, uint64_t now);        /* Detects whether the program
+                                                                     * should have polled for the
+                                                                     * frames that the poll thread
+                                                                     * received. */
 bool live_polled_lately(const struct rnic_live *live, uint64_t now);
 bool live_polls_now(const struct rnic_live *live, uint64_t now);
 void live_keep_away(struct rnic_live *live,

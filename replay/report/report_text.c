@@ -391,8 +391,8 @@ static bool is_auto(const struct replay *r)
     return r->quirks && strcmp(r->quirks, PEER_QUIRKS_AUTO) == 0;
 }
 
-/* Returns whether at least one difference counts as a known deviation of the recognised peer. The
- * report then names the peer. */
+/* Returns whether at least one difference or wrong ICRC counts as a known deviation of the
+ * recognised peer. The report then names the peer. */
 static bool excuses(const struct replay *r)
 {
     bool known = false;

@@ -15,8 +15,8 @@ void verdict_add(enum verdict *verdict, enum verdict part);
  * fail or if the capture has no other traffic. */
 enum verdict report_verdict(const struct replay *replay);
 
-/* Returns whether the verdict ignores a stream: a stream of management datagrams that passes, in a
- * capture with other traffic. */
+/* Returns whether the verdict ignores a stream: a stream of management datagrams that does not
+ * fail, in a capture with other traffic. */
 bool verdict_ignores_stream(const struct replay *replay, const struct dgram_stream *stream);
 
 /* Returns the verdict on one direction. Combines the verdicts with our RNIC as responder and as

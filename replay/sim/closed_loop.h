@@ -25,11 +25,12 @@
  *   2. Work requests complete in order, with the status and data of the reference. The same
  *      receives complete as in the reference, and memory ends with equal bytes.
  *
- * The second check is skipped after a forged packet, for all later directions too. If the link lost
- * all transmissions of a request, the requester gives up. Then only the completions before that of
- * this request are compared, and later directions skip the second check. If a later request changes
- * the data of a READ, the data of the READ may differ from the reference, because the READ may have
- * been retransmitted.
+ * The second check is skipped after a forged packet, for all later directions too. The requester
+ * gives up if the link lost all transmissions of a request, or lost the NAK of a responder that
+ * entered the error state. Then the completions before that of the failed request are compared, and
+ * the receives that completed, but not the memory. Later directions skip the second check. If a
+ * later request changes the data of a READ, the data of the READ may differ from the reference,
+ * because the READ may have been retransmitted.
  *
  * With the option --side, a recorded peer (recorded_peer.h) replaces one endpoint. The recorded
  * peer sends the captured frames at their times and does not react to any packet. Only our endpoint
@@ -66,14 +67,14 @@ struct rc_loop_result {
     uint64_t lost, damaged, forged; /* number of sent frames that the link lost, damaged or
                                      * forged (changed so that the receiver accepts them) */
     uint64_t repeated;              /* number of requests retransmitted */
-    uint32_t errors;                /* number of ERROR findings about our endpoints, without those
-                                     * counted in `doubtful` */
-    uint32_t doubtful; /* number of ERROR findings about an endpoint after it had received a
-                        * forged packet */
-    bool moved; /* true: a frame was lost, changed or delayed, or a copy of a request found no
-                 * receive WQE */
-    bool gave_up;
-    bool stuck; /* some work requests never completed */
+    uint32_t errors;                /* number of findings about our endpoints that the oracles
+                                     * count (flow_oracle.h), without those in `doubtful` */
+    uint32_t doubtful; /* number of findings about an endpoint that its oracle counted after the
+                        * endpoint had received a forged packet */
+    bool moved;   /* true: a frame was lost, changed or delayed, or a copy of a request found no
+                   * receive WQE */
+    bool gave_up; /* the requester gave up, and the impairments of the link explain this */
+    bool stuck;   /* some work requests never completed */
 };
 
 struct closed_loop {

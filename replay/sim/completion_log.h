@@ -14,8 +14,9 @@ struct sim_completion {
                     * the receive */
     enum rnic_wc_status status;
     uint32_t len;  /* number of bytes received */
-    uint64_t hash; /* hash of the fetched or received data, immediate data and invalidated R_Key;
-                    * 0 if there is none */
+    uint64_t hash; /* of the requester: hash of the fetched data, 0 if there is none; of the
+                    * responder: hash of the received data, flags, immediate data and invalidated
+                    * R_Key, 0 after an error */
 };
 
 /* Completions in order. A zero-initialised log is empty. The owner frees `entry`. */

@@ -20,7 +20,7 @@
 #define LOST_MAX 1024u
 
 /* Number of events after which the play of a connection stops: EVENTS_MIN, plus EVENTS_A_PSN for
- * each PSN. A connection that needs more events makes no progress. */
+ * each PSN. A connection that needs more events is assumed to make no progress. */
 #define EVENTS_A_PSN 1000u
 #define EVENTS_MIN   (UINT64_C(1) << 20)
 

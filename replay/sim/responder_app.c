@@ -189,8 +189,8 @@ int responder_app_before_request(struct responder_app *app, struct app_request *
         shadow_deregister(region);
         request->withdrawn = region;
     } else if (app->invalidated[region - app->memory->region]) {
-        /* A SEND invalidated the R_Key, but the recorded responder executed this request, which
-         * uses the R_Key. So the recorded program must have registered the region again. */
+        /* A SEND invalidated the R_Key, but the recorded responder did not refuse the R_Key of this
+         * later request. So the recorded program must have registered the region again. */
         shadow_deregister(region);
         app->invalidated[region - app->memory->region] = 0;
     }

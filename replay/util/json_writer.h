@@ -28,8 +28,8 @@ struct json_writer {
 void json_writer_member(struct json_writer *writer, const char *key, json_t *value);
 void json_writer_element(struct json_writer *writer, json_t *value);
 
-/* Writes the comma and the line break before an element of the open list. The caller then writes
- * the element. */
+/* Writes what precedes an element of the open list: a comma except before the first element, and a
+ * line break. The caller then writes the element. */
 void json_writer_next(struct json_writer *writer);
 
 /* Open and close the list `key`, a static string. */

@@ -425,7 +425,8 @@ const struct slow_cause slow_refused = {slow_is_refused,
                                         "roce.analysis.retransmission && roce.analysis.cause == 6",
                                         0};
 
-/* Returns whether the requester retransmitted for unknown reasons, and no other cause applies. */
+/* Returns whether the requester retransmitted for unknown reasons, and none of the causes below
+ * applies. */
 static bool is_unexplained(const struct slow_direction *w)
 {
     return slow_go_backs(w, ROCE_CAUSE_UNKNOWN) > 0 && !slow_is_overtaken(w) &&

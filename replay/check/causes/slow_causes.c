@@ -11,7 +11,8 @@
 
 /* Limits in percent of the packets and of the duration of a connection. A connection is slow if its
  * retransmitted or damaged packets reach the first limit, or if its waits reach the second. It is
- * also slow if its rate fell after CNPs. */
+ * also slow if its rate fell after CNPs. If the capture has only responses, the connection is slow
+ * if the RNR NAKs reach the first limit. */
 #define PACKETS_PERCENT 1u
 #define TIME_PERCENT    5u
 

@@ -80,8 +80,8 @@ bool slow_is_overtaken(const struct slow_direction *w);
 /* Returns whether packets had a wrong ICRC. */
 bool slow_is_damaged(const struct slow_direction *w);
 
-/* Returns whether packets were lost: the requester went back after sequence NAKs, and reordered or
- * damaged packets do not explain all of these NAKs. */
+/* Returns whether packets were lost: the requester went back after sequence NAKs, and reordered
+ * packets, damaged packets and earlier RNR NAKs do not explain all of these NAKs. */
 bool slow_is_lost(const struct slow_direction *w);
 
 /* Returns whether the capture has all packets for which the receiver sent sequence NAKs. The

@@ -181,10 +181,10 @@ static void find_common(struct two_points *all, unsigned which, uint32_t dir)
     }
 }
 
-/* Returns whether the other capture was running when packet `i` of a direction passed its capture
- * point. This is true in two cases: the packet was captured between two packets that both captures
- * have, or its time, corrected by the delay, is inside the other capture. If no packet of the
- * direction is in both captures, the delay is assumed to be 0. */
+/* Returns whether the other capture was running when packet `i` of a direction passed the other
+ * capture point. This is true in two cases: the packet was captured between two packets that both
+ * captures have, or its time, corrected by the delay, is inside the other capture. If no packet of
+ * the direction is in both captures, the delay is assumed to be 0. */
 static bool is_during(const struct two_points *all, unsigned which, uint32_t dir, uint32_t i)
 {
     const struct point_packet *p = two_points_packet(all, which, dir, i);

@@ -25,7 +25,8 @@ struct point_packet {
     uint32_t flow; /* index in two_points.flow */
     uint32_t mate; /* index of the packet in the other capture, or NO_MATE */
     uint8_t naks;  /* number of sequence NAKs for this transmission, at most 255 */
-    bool copy : 1; /* a copy of an earlier packet, made by the network or the capture */
+    bool copy : 1; /* the analysis of the capture took the packet for a copy of an earlier packet,
+                    * made by the network or the capture; it may be wrong (two_points_counts()) */
     bool damaged : 1;
     bool in_disorder : 1; /* captured after a packet that was sent later, or before one that was
                            * sent earlier */

@@ -42,8 +42,9 @@ struct response_cmp {
     int64_t high;     /* highest relative PSN requested so far */
     bool repeats;     /* true: a request with the PSN of an earlier request, or a lower PSN, was
                        * captured */
-    int64_t recorded_acked; /* highest relative PSN that recorded responses without a difference
-                             * acknowledge */
+    int64_t recorded_acked; /* highest relative PSN that recorded responses show as executed. Only
+                             * responses that match, or whose only difference is inconclusive data,
+                             * count */
     uint32_t high_msn;      /* highest MSN of the recorded responses so far */
     int64_t rnr;            /* relative PSN of the latest recorded RNR NAK */
     uint32_t request;       /* index into setup.event of the latest request, or EVENT_NONE */

@@ -174,9 +174,9 @@ static int report_misaddressed(struct response_comparison *all, struct diff *dif
     return diff_append(&all->diff, &all->diff_cnt, &all->diff_cap, diff);
 }
 
-/* Finds the direction to which a packet without a connection belongs. The packet equals a recent
- * response of our RNIC except for the destination QP or the opcode, or is_lone_ack() or
- * continues_responses() returns true. */
+/* Finds the direction to which a packet without a connection belongs. The packet must differ from
+ * a recent response of our RNIC in the destination QP or the opcode (find_like()), or is_lone_ack()
+ * or continues_responses() must return true. */
 int match_misaddressed(struct response_comparison *all, struct session *session, uint32_t idx)
 {
     const struct trace *trace = session->trace;

@@ -54,7 +54,8 @@ struct judge {
     unsigned part;
     uint32_t frame; /* number of the frame that is being judged */
     uint64_t bytes; /* captured bytes of all RoCE packets up to frame `frame` */
-    /* Bit set of the QPNs of unanswered REPs: a copy of check_report.unanswered_cm.filter. For most
+    /* Bit set of the QPNs of unanswered REPs, as unanswered_cm_filter() returns it. Copied from
+     * check_report.unanswered_cm.filter, and computed again after a REP is removed. For most
      * packets, it shows that the list of unanswered REPs need not be searched. */
     uint64_t rep_filter;
     unsigned rep_changes; /* value of unanswered_cm.changes when `rep_filter` was copied */
@@ -446,7 +447,8 @@ static bool watches_order(const struct check_options *options)
 }
 
 /* Returns the number of threads between which the capture is split; 1: no split. The result is 1 if
- * a watch or an option needs the packets in order, or if the capture is not a mapped file. Without
+ * a watch or an option needs the packets in order, if the capture is not a mapped file, or if the
+ * memory limit is too low for the parts. Without
  * --jobs, it is also 1 if the parts would have very different numbers of packets. */
 static unsigned choose_threads(struct check *check)
 {
@@ -548,8 +550,8 @@ static int read_all(struct check *check, struct error *error)
 }
 
 /* Two directions can get different connection numbers before the check detects that they are one
- * connection. One of the two numbers is then replaced, but earlier findings contain it. Writes a
- * JSON line of type `alias` for each replaced number. */
+ * connection. One of the two numbers is then replaced, but earlier findings may contain it. Writes
+ * a JSON line of type `alias` for each replaced number that findings contain. */
 static void write_aliases(struct check *check)
 {
     const struct finding_groups *groups = &check->report->groups;

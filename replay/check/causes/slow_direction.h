@@ -28,8 +28,9 @@ struct slow_direction {
     uint64_t rtu_ns;
     struct path path;    /* losses and delays between the two capture points; its members `mine`
                           * and `its` are NULL without a second capture */
-    uint64_t silence_ns; /* sum of the notable silences (silence_text.h) that end with a request
-                          * of this side, ns */
+    uint64_t silence_ns; /* sum of the connection's silences, ns, if they are notable
+                          * (silence_text.h) and this side ended the longest one with a request;
+                          * otherwise 0 */
     uint64_t idle_ns;    /* time in which the program of this side had nothing to send, ns,
                           * without `silence_ns` */
 };

@@ -250,7 +250,7 @@ static void explain_losses(struct strbuf *t, const struct slow_direction *w)
     }
 }
 
-/* Appends the losses that led to ACK timeouts. */
+/* Appends what led to ACK timeouts: losses, or data of READs that came late or out of order. */
 static void explain_timeouts(struct strbuf *t, const struct slow_direction *w)
 {
     const struct roce_read_restarts *reads = &w->mine->read_restarts;

@@ -31,8 +31,9 @@ struct drill_net {
     enum roce_encap encap;
     uint8_t dut_addr[16], own_addr[16];
     uint8_t dut_mac[6], own_mac[6];
-    uint32_t
-        own_qpn; /* QPN of the peer of object 0 of the script; object N has the peer own_qpn + N */
+    /* QPN of the drill's own end that is the peer of object 0 of the script. For object N, it is
+     * own_qpn + N. */
+    uint32_t own_qpn;
 };
 
 /* Returns the addresses for IP version 4 or 6. The DUT has address 192.0.2.2 or 2001:db8::2. */

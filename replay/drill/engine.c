@@ -117,9 +117,9 @@ static bool take_alternative(struct drill_engine *e, const struct script_step *s
     return true;
 }
 
-/* Some alternatives of the step have a time window that begins after the window of the first
- * alternative has ended. Returns the earliest lower bound of these windows (match_least_delay()),
- * or 0 if there is none. */
+/* An alternative of the step may have a time window that begins after the window of the first
+ * alternative has ended. Returns the earliest lower bound of such windows (match_least_delay()), in
+ * ns after the previous event. Returns 0 if there is none. */
 static uint64_t later_window(const struct drill_engine *e, const struct script_step *step)
 {
     const struct script_event *main = &e->script->event[step->first];

@@ -49,7 +49,7 @@ struct drill_engine {
     uint64_t patience; /* in real time, how late after its window an event may be, ns; 0 in
                         * virtual time */
     uint64_t later;    /* real time: earliest start of an alternative's window that begins after
-                        * the window of the first alternative, ns; 0: none */
+                        * the window of the first alternative, ns after `base`; 0: none */
     bool alternatives; /* the current step has alternatives */
     uint64_t stalled;  /* total time for which the device did not run from the start of the drill
                         * to `base`, ns */

@@ -202,7 +202,8 @@ static const uint8_t *address_bytes(const struct drill_context *ctx, const struc
 }
 
 /* Gets byte `i` of the payload as the line describes it. `base`: offset of the payload in its
- * message. Returns false if the memory region or the data that the line names is too short. */
+ * message or memory region (fill_base()). Returns false if the memory region or the data that the
+ * line names is too short. */
 static bool fill_byte(const struct drill_context *ctx, const struct script_fill *fill,
                       uint64_t base, uint64_t i, uint8_t *out)
 {

@@ -28,7 +28,7 @@ struct cm_peer_conn {
     uint32_t out, in;
     struct request_tracker tracker; /* live requests of direction `in` */
     /* Highest relative PSN of the recorded requests of `in` that precede the current packet in the
-     * capture. Before our endpoint sends its next frame, it waits until the target has sent this
+     * capture. Before our endpoint sends its next request, it waits until the target has sent this
      * PSN. */
     int64_t wanted;
     unsigned misses; /* number of requests that did not arrive in time */

@@ -52,8 +52,8 @@ struct manifest {
 };
 
 /* Reads FOLDER/manifest.tsv. If the file does not exist, the manifest is empty. Returns 0, or -1
- * and an error with file, line and column if the manifest is malformed. Call manifest_free() in
- * both cases. */
+ * and an error if the file cannot be read or is malformed. The error names the file, line and
+ * column of malformed text. Call manifest_free() in both cases. */
 int manifest_read(struct manifest *manifest, const char *folder, struct error *error);
 void manifest_free(struct manifest *manifest);
 

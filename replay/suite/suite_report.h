@@ -47,10 +47,10 @@ struct suite_text {
 };
 
 /* Writes {summary: {...}, captures: [report...]}. The summary has the numbers of captures,
- * directions, streams and exchanges, and of captures with each outcome. Each report also has the
- * members outcome and expected. If `shard` is not NULL, the jobs are one part of a run; then also
- * writes the data that `rocedrill merge` needs. Returns false if out of memory; the text is then
- * incomplete. */
+ * directions, streams and exchanges, of captures with each outcome, of captures with an unexpected
+ * outcome, and of responses that the captures lack. Each report also has the members outcome and
+ * expected. If `shard` is not NULL, the jobs are one part of a run; then also writes the data that
+ * `rocedrill merge` needs. Returns false if out of memory; the text is then incomplete. */
 bool suite_json(FILE *out, const struct suite_totals *totals, const struct job *jobs, size_t cnt,
                 const struct shard *shard, const struct suite_text *how);
 

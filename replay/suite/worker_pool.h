@@ -15,8 +15,8 @@
 struct job_options {
     const char *peer; /* implementation that was recorded, for all captures; NULL: the one in the
                        * manifest */
-    unsigned sides;   /* roles (requester, responder) that our RNIC plays, bits of enum
-                       * replay_role; 0: both */
+    unsigned sides;   /* roles (requester, responder) that our RNIC plays, or the target in a live
+                       * replay: bits of enum replay_role; 0: both */
     bool strict;
     const char *dump_path;             /* file for the inferred setup, or NULL */
     const struct narrow *narrow;       /* selected frames (capture/narrow.h); NULL: all */

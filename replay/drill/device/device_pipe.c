@@ -126,8 +126,8 @@ static void set_number(json_t *json, const char *name, uint64_t value)
     json_object_set_new(json, name, json_integer((json_int_t)value));
 }
 
-/* Returns the first bytes of a region as a JSON string in hexadecimal, or NULL if all bytes of the
- * region are 0. */
+/* Returns the first `len` bytes of a region as a JSON string in hexadecimal, or NULL if out of
+ * memory. */
 static json_t *fill_string(const struct script_fill *fill, uint64_t len)
 {
     uint8_t *bytes = calloc(1, len + 1);

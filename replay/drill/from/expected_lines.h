@@ -64,7 +64,8 @@ int expected_lines_record(struct expected_lines *lines, int qp, uint8_t opcode, 
 void expected_lines_print_values(const struct roce_pkt *pkt, FILE *out);
 
 /* Writes the line that expects the frame or event of a row of the log; the line begins with `time`.
- * Writes nothing for a packet to the device. Returns whether it wrote a line. */
+ * Writes nothing for a packet to the device, or for a row of text that belongs to a line of the
+ * drill. Returns whether it wrote a line. */
 bool expected_lines_add(struct expected_lines *lines, const struct drill_log_row *row,
                         const char *time, FILE *out);
 

@@ -10,7 +10,7 @@
 #include "engine/dgram/dgram_message.h"
 
 #define GROUP    1u   /* number of the multicast group in the written drill */
-#define PSN_NEAR 4096 /* largest PSN distance that is written as a relative PSN */
+#define PSN_NEAR 4096 /* smaller distances from the first PSN are written as relative PSNs */
 
 struct source {
     struct from_drill *d;

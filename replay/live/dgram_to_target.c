@@ -70,8 +70,8 @@ static bool is_played(const struct dgram_stream *s)
 /* ---- setting up the target's QPs and memory ----------------------------------------------------
  */
 
-/* Finds the memory that the WRITEs of a stream use. Also finds the length of its longest message
- * and the number of messages that consume a receive WQE. Returns 0, or -1 if out of memory. */
+/* Finds the memory that the WRITEs of a stream use. Also finds the length of its longest SEND and
+ * the number of messages that consume a receive WQE. Returns 0, or -1 if out of memory. */
 static int measure_stream(struct dgram_to_target *rx, struct dgram_target *r)
 {
     const struct trace *trace = rx->streams->trace;

@@ -25,6 +25,16 @@ static int watch_socket(struct shm_peers *peers, int fd, void *socket)
     return epoll_ctl(peers->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
+/* Adds a listening socket to the epoll set (EPOLL_CTL_ADD), or lets the epoll set report it again
+ * if connections wait (EPOLL_CTL_MOD). The epoll set reports each new connection once. Otherwise it
+ * would wake the process without end while no descriptor is left to accept a connection. */
+static int watch_name(struct shm_peers *peers, int op, struct shm_name *name)
+{
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data = {.ptr = name}};
+
+    return epoll_ctl(peers->epoll_fd, op, name->fd, &event) < 0 ? -errno : 0;
+}
+
 /* Removes a socket from the epoll set and closes it. close() alone does not remove it while a child
  * of fork() has a copy of the descriptor. */
 static void close_socket(struct shm_peers *peers, int fd)
@@ -214,7 +224,7 @@ static void greet_peer(struct shm_peers *peers, struct shm_in *in)
     meet_peer(peers, hello.iface, hello.block);
 }
 
-static void accept_peers(struct shm_peers *peers, const struct shm_name *name)
+static void accept_peers(struct shm_peers *peers, struct shm_name *name)
 {
     for (unsigned i = 0; i < ACCEPT_MAX; i++) {
         int fd = shm_hello_accept(name->fd);
@@ -237,6 +247,7 @@ static void accept_peers(struct shm_peers *peers, const struct shm_name *name)
             greet_peer(peers, in); /* usually the peer has already sent its hello message on the new
                                     * connection */
     }
+    (void)watch_name(peers, EPOLL_CTL_MOD, name);
 }
 
 /* ---- managing all peers ---------------------------------------------------------------------- */
@@ -270,6 +281,8 @@ void shm_peers_check(struct shm_peers *peers)
 
 void shm_peers_sweep(struct shm_peers *peers)
 {
+    unsigned before = peers->out_cnt + peers->in_cnt;
+
     for (unsigned i = 0; i < peers->out_cnt;) {
         if (peers->out[i]->ended) {
             free_out(peers, peers->out[i]);
@@ -288,6 +301,9 @@ void shm_peers_sweep(struct shm_peers *peers)
             i++;
         }
     }
+    /* now there are descriptors for connections that wait */
+    for (unsigned i = 0; peers->out_cnt + peers->in_cnt < before && i < peers->name_cnt; i++)
+        (void)watch_name(peers, EPOLL_CTL_MOD, &peers->name[i]);
 }
 
 int shm_peers_listen(struct shm_peers *peers, uint32_t block)
@@ -302,7 +318,7 @@ int shm_peers_listen(struct shm_peers *peers, uint32_t block)
     if (fd < 0)
         return fd;
     *name = (struct shm_name){.kind = SHM_LISTENS, .fd = fd, .block = block};
-    error = watch_socket(peers, fd, name);
+    error = watch_name(peers, EPOLL_CTL_ADD, name);
     if (error) {
         close(fd);
         return error;

@@ -480,6 +480,46 @@ static void wrong_hello_is_refused(void)
     close_all();
 }
 
+/* A process without free descriptors is not woken without end by a peer that it cannot accept. It
+ * accepts the peer later, when the connection of another peer has ended. */
+static void peer_waits_until_a_descriptor_is_free(void)
+{
+    struct shm_segment segment[2];
+    struct pollfd fds[RNIC_PORT_FDS];
+    struct rlimit limit, small;
+    struct seen seen;
+    int used[256], peer[2];
+    unsigned cnt = 0;
+    char byte;
+
+    open_all(true);
+    peer[0] = intrude(&segment[0], 0x888, "no-such-iface");
+    receive(B, &seen);
+    peer[1] =
+        intrude(&segment[1], 4095, "lo"); /* B refuses this hello after it accepted the peer */
+    CU_ASSERT_FATAL(rnic_port_fds(ports[B], fds) > 0);
+    CU_ASSERT_FATAL(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+    small = (struct rlimit){.rlim_cur = 256, .rlim_max = limit.rlim_max};
+    CU_ASSERT_FATAL(setrlimit(RLIMIT_NOFILE, &small) == 0);
+    while (cnt < 256 && (used[cnt] = dup(peer[0])) >= 0)
+        cnt++;
+    receive(B, &seen);
+    EXPECT_EQ(poll(fds, 1, 0), 0);
+    EXPECT_EQ(recv(peer[1], &byte, 1, MSG_DONTWAIT), -1);
+    while (cnt > 0)
+        close(used[--cnt]);
+    CU_ASSERT(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    shutdown(peer[0], SHUT_RDWR);
+    for (unsigned i = 0; i < 3; i++)
+        receive(B, &seen);
+    EXPECT_EQ(recv(peer[1], &byte, 1, MSG_DONTWAIT), 0);
+    for (unsigned i = 0; i < 2; i++) {
+        close(peer[i]);
+        shm_segment_unmap(&segment[i]);
+    }
+    close_all();
+}
+
 /* Returns a connected or listening socket of another user, or -1. Its name is the one that the
  * socket of this user's block `block` would have. */
 static int foreign_socket(uint32_t block, bool listens)
@@ -570,6 +610,7 @@ int main(int argc, char **argv)
         TEST(waiting_writer_is_woken),
         TEST(broken_ring_ends_only_its_peer),
         TEST(wrong_hello_is_refused),
+        TEST(peer_waits_until_a_descriptor_is_free),
         TEST(process_of_another_user_is_refused),
         TEST(limit_of_file_sizes_is_reported)};
 

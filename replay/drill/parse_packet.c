@@ -103,7 +103,7 @@ bool parse_packet_qp(struct parser *p, int *qp)
             only = i;
         }
     if (cnt > 1) {
-        snprintf(what, sizeof(what), "the QP of the packet and ':' (%s)",
+        snprintf(what, sizeof(what), "the QP of the packet, one of %s, and ':'",
                  parse_word_list(words, cnt, list, sizeof(list)));
         return lexer_expected(&p->lexer, what);
     }

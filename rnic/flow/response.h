@@ -18,8 +18,8 @@ void roce_acknowledged(struct roce_ctx *ctx, struct roce_req *req,
 
 /* Counts as completed the requests of ctx->conn that were acknowledged before its two directions
  * were paired. Their latencies are unknown. If `end` is false, counts a request only if it was
- * captured before its response. `end` is true at the end of the capture. A request may then also be
- * captured after its response, because the clocks of two mirror ports differ. */
+ * captured before its response. If `end` is true (the capture ended), also counts a request that
+ * was captured after its response, because the clocks of two mirror ports differ. */
 void roce_acknowledged_before_join(struct roce_ctx *ctx, bool end);
 
 /* Records the current response to a request of `req`, after the checks of the response. */

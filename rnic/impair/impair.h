@@ -28,12 +28,12 @@ struct impair_counter;
 
 struct impair {
     const struct impair_rules *rules;
-    uint64_t random[IMPAIR_RULES_MAX];  /* state of the random sequence of each rule, never 0 */
-    uint64_t secret;                    /* secret of the hash table; computed from the seed */
-    struct impair_counter *counter;     /* hash table of counters for nth= and psn=: frames of each
-                                         * rule, connection and, with psn=, PSN */
-    size_t counter_cnt, counter_cap;    /* number of used slots; number of all slots, 0 or a
-                                         * power of two */
+    uint64_t random[IMPAIR_RULES_MAX]; /* state of the random sequence of each rule, never 0 */
+    uint64_t secret;                   /* secret of the hash table; computed from the seed */
+    struct impair_counter *counter;  /* hash table for nth= and psn=. It counts the frames for each
+                                      * combination of rule, connection and, with psn=, PSN */
+    size_t counter_cnt, counter_cap; /* number of used slots; number of all slots, 0 or a
+                                      * power of two */
     uint64_t applied[IMPAIR_RULES_MAX]; /* number of frames that each rule impaired */
 };
 

@@ -258,7 +258,7 @@ static void packets_are_written_in_the_words_of_decode(void)
 
 static void packet_errors(void)
 {
-    expect_bad_line("+0 < SEND Only PSN +0", 6, "the QP of the packet and ':' (Q or U)");
+    expect_bad_line("+0 < SEND Only PSN +0", 6, "the QP of the packet, one of Q or U, and ':'");
     expect_bad_line("+0 < M: SEND Only PSN +0", 6, "the name of a qp");
     expect_bad_line("+0 < Q SEND Only PSN +0", 8, "':' after the QP");
     expect_bad_line("+0 < Q: SEND Nothing PSN +0", 9, "SEND First, SEND Middle");

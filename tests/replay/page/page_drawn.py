@@ -40,8 +40,8 @@ RECORDER = """(() => {
   before('fill', (c) => note(c, 'mark', c.fillStyle, c.points));
 })()"""
 
-# Chooses a connection by its row in the table. Returns its number, what its graphs have drawn, and its distributions: the number and
-# the width of each row. Does not wait until the browser shows the graphs, because that takes long.
+# Chooses a connection by its row in the table. Returns its number, what its graphs have drawn, and its distributions: the value and
+# the width of the bar in each row of a histogram. Does not wait until the browser shows the graphs, because that takes long.
 CHOOSE = """((row) => {
   document.querySelectorAll('#conns .title button')[row].click();
   const graphs = rocedrill.view && rocedrill.view.graphs.map(g => {

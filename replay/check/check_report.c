@@ -64,6 +64,9 @@ void check_report_add(struct check_report *report, const struct roce_conn_summar
         report->slow++;
         common_wait_add(&report->common_wait, sum);
     }
+    report->unanswered += sum->facts.svc == ROCE_SVC_RC && !sum->facts.paired &&
+                          !sum->facts.ambiguous &&
+                          sum->side[0].responses + sum->side[1].responses == 0;
     report->lossy += check_conn_lossy(sum);
     report->marked += check_conn_marked(sum);
     report->notified += check_conn_notified(sum);

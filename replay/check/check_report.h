@@ -67,6 +67,7 @@ struct check_report {
     /* Number of connections that failed, that got stuck, that were slow, and that violated a
      * rule. */
     uint64_t failed, stuck, slow, violated;
+    uint64_t unanswered; /* number of RC connections without a captured response */
     /* Numbers of connections. `lossy`: with lost messages. `marked`: with a side that received ECN
      * CE marks and sent no CNP. `notified`: with CNPs after which no measured rate fell
      * (check_conn_notified()). `paused`: for which check_conn_paused() returns true. */

@@ -564,7 +564,7 @@ static void print_conns(struct page *page)
                 ? " (a missing number is the other direction of a listed connection)"
                 : "");
     for (; shown < r->conn_cnt && shown < max; shown++)
-        check_text_conn(page->out, &r->conn[shown], page->verbose);
+        check_text_conn(page->out, &r->conn[shown], r->counts.last_time, page->verbose);
     if (r->ended > shown)
         fprintf(page->out, "  ... and %" PRIu64 " more%s\n", r->ended - shown,
                 page->verbose ? " (--json lists all)" : " (-v)");

@@ -20,9 +20,9 @@ void check_text_list(struct strbuf *t, const char **sep, uint64_t cnt, const cha
 void check_text_findings(struct strbuf *t, const uint64_t cnt[ROCE_SEV_CNT],
                          const uint64_t known[ROCE_SEV_CNT]);
 
-/* Prints a connection: one line for the connection, then lines for each side. `verbose` adds the
- * memory regions. */
-void check_text_conn(FILE *out, const struct check_conn *c, bool verbose);
+/* Prints a connection: one line for the connection, then lines for each side. `end` is the time of
+ * the last frame of the capture, ns. `verbose` adds the memory regions. */
+void check_text_conn(FILE *out, const struct check_conn *c, uint64_t end, bool verbose);
 
 /* Prints the last line of the text report on several captures. cnt[s]: number of captures with exit
  * status s. */

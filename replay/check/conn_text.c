@@ -103,7 +103,9 @@ static bool would_show(const struct check_conn *c, enum roce_oper oper)
     return c->sum.facts.svc == ROCE_SVC_RC && are_matched(&c->sum) && !cut;
 }
 
-static void print_operations(FILE *out, const struct check_conn *c, unsigned i)
+/* Prints the operations that side `i` requested. `end` is the time of the last frame of the
+ * capture, ns. */
+static void print_operations(FILE *out, const struct check_conn *c, uint64_t end, unsigned i)
 {
     const struct roce_endpoint_summary *s = &c->sum.side[i];
     bool answered = c->sum.facts.svc != ROCE_SVC_RC || are_matched(&c->sum);
@@ -130,6 +132,12 @@ static void print_operations(FILE *out, const struct check_conn *c, unsigned i)
         strbuf_addf(&t, c->sum.facts.paired      ? "too few responses to pair the two directions"
                         : c->sum.facts.ambiguous ? "the captured responses fit several connections"
                                                  : "no responses captured");
+    if (!answered && !bytes && !c->sum.facts.paired && !c->sum.facts.ambiguous &&
+        end > c->sum.facts.first_time) {
+        strbuf_addf(&t, " in the ");
+        strbuf_add_duration(&t, end - c->sum.facts.first_time);
+        strbuf_addf(&t, " until the capture ended");
+    }
     if (bytes && ns) {
         strbuf_addf(&t, ", ");
         strbuf_add_rate(&t, (double)bytes * 1e9 / (double)ns);
@@ -274,7 +282,7 @@ static void print_disconnect(FILE *out, const struct roce_conn_facts *facts)
     put_line(out, facts->cm.dreq_side & 1, "", buf);
 }
 
-void check_text_conn(FILE *out, const struct check_conn *c, bool verbose)
+void check_text_conn(FILE *out, const struct check_conn *c, uint64_t end, bool verbose)
 {
     const struct roce_conn_summary *sum = &c->sum;
     char buf[LINE_LEN];
@@ -310,7 +318,7 @@ void check_text_conn(FILE *out, const struct check_conn *c, bool verbose)
                         });
     fprintf(out, "%s\n", buf);
     for (unsigned i = 0; i < 2; i++) {
-        print_operations(out, c, i);
+        print_operations(out, c, end, i);
         print_repeats(out, &sum->side[i], i, check_side_alone(&sum->facts, &sum->side[!i]));
         print_odds(out, sum, i);
         print_order(out, &sum->side[i], &sum->side[!i], i);

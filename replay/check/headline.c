@@ -251,7 +251,12 @@ bool headline_capture(struct strbuf *t, const struct check_report *r)
         add_count(t, r->ended, "connection");
         strbuf_addf(t, ", ");
         add_count(t, r->totals.packets, "packet");
-        strbuf_addf(t, ", none failed, stuck or slow.");
+        strbuf_addf(t, ", none failed, stuck or slow");
+        if (r->unanswered) {
+            strbuf_addf(t, "; no responses captured for ");
+            add_count(t, r->unanswered, "connection");
+        }
+        strbuf_addf(t, ".");
         return false;
     }
     return true;

@@ -229,6 +229,27 @@ static void altered_retransmission_is_the_cause_of_a_nak(void)
     }
 }
 
+/* Two QPs request one operation each, and no response is captured. The report says how long. */
+static void requests_without_responses_state_the_time(void)
+{
+    struct flowgen g;
+    struct roce_pkt p;
+    struct checkrun r;
+
+    flowgen_init(&g);
+    p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+    flowgen_put(&g, 0, &p);
+    flowgen_wait(&g, 5000000);
+    g.conn = flowgen_conn_of(7, 100, 200);
+    p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+    flowgen_put(&g, 0, &p);
+    checkrun_write_flow("unanswered.pcap", &g);
+    r = checkrun("check $T/unanswered.pcap");
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "slow; no responses captured for 2 connections."));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "; no responses captured in the 5.01 ms until"));
+    checkrun_free(&r);
+}
+
 /* A request has no response yet, but may still succeed. The report says that it is stuck, not that
  * it failed. */
 static void unanswered_request_is_reported_as_stuck(void)
@@ -243,7 +264,8 @@ static void unanswered_request_is_reported_as_stuck(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(r.out, ", but 1 connection got stuck\n"));
     CU_ASSERT_PTR_NULL(strstr(r.out, "failed"));
     CU_ASSERT_PTR_NULL(strstr(r.out, "too large"));
-    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "; no responses captured\n"));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(r.out, "; no responses captured in the 30.03 ms until the capture ended\n"));
     CU_ASSERT_PTR_NULL(strstr(r.out, "0 completed"));
     CU_ASSERT_PTR_NOT_NULL(strstr(json.out, "\"kind\":\"unanswered\""));
     checkrun_free(&r);
@@ -382,5 +404,6 @@ SUITE("replay.check_ends", TEST(rnr_naks_of_a_full_transmit_queue_are_possible_w
       TEST(packets_after_a_failure_are_not_shown_as_its_cause),
       TEST(rnr_naks_by_page_faults_are_reported), TEST(end_of_a_failed_requester_is_reported),
       TEST(altered_retransmission_is_the_cause_of_a_nak),
-      TEST(unanswered_request_is_reported_as_stuck), TEST(unanswered_cm_request_is_reported),
+      TEST(unanswered_request_is_reported_as_stuck),
+      TEST(requests_without_responses_state_the_time), TEST(unanswered_cm_request_is_reported),
       TEST(missing_rtu_is_reported), TEST(rejection_by_the_active_side_is_described))

@@ -226,7 +226,7 @@ def shoot_readme(browser, rocedrill, folder, captures, png):
     """Writes a picture of the top of a page, down to the graph of its packets."""
     os.chdir(captures)  # the page shows the name of the capture
     browser.open(make_page(rocedrill, folder, "rc-loss-requests.pcap"))
-    browser.run("document.querySelectorAll('.hint, #conn-why, #tools, #overview-title').forEach(e => e.remove())")
+    browser.run("document.querySelectorAll('.hint:not(#conn-words), #conn-why, #tools, #overview-title').forEach(e => e.remove())")
     browser.frames()
     bottom = browser.run("document.querySelector('[data-graph=psn0]').getBoundingClientRect().bottom + scrollY")
     browser.screenshot(png, height=bottom + 10)

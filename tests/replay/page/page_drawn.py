@@ -340,11 +340,16 @@ def check_page(browser, rocedrill, folder, captures):
     browser.open(page)
     browser.run("document.body.style.visibility = 'hidden'")  # the browser need not show what the page draws
     colors, graphs, conns = browser.run(COLORS), {}, 0
+    run = subprocess.run([rocedrill, "check", "--json", "-", "--events", events, *captures], stdout=subprocess.PIPE, check=False)
+    reports, events_of = {}, {}
+    for o in map(json.loads, run.stdout.splitlines()):
+        reports.setdefault(o["file"], []).append(o)
+    with open(events, encoding="utf-8") as text:
+        for e in map(json.loads, text):
+            lines = events_of.setdefault(e["file"], []) if e["event"] == "capture" else lines
+            lines.append(e)
     for i, capture in enumerate(captures):
-        run = subprocess.run([rocedrill, "check", "--json", "-", "--events", events, capture], stdout=subprocess.PIPE, check=False)
-        report = [json.loads(line) for line in run.stdout.splitlines()]
-        with open(events, encoding="utf-8") as text:
-            lines = [json.loads(line) for line in text]
+        report, lines = reports[capture], events_of[capture]
         by_number = {o["connection"]: o for o in report if o["type"] == "connection"}
         alias = {e["connection"]: e["is"] for e in lines if e["event"] == "alias"}
         start = next(o["first_time_ns"] for o in report if o["type"] == "summary")

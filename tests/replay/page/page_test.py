@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
 """Functions of the tests of pages in a browser: messages, pages, contrast, and things to point at."""
+import atexit
 import json
 import os
 import shutil
@@ -100,11 +101,24 @@ def events_of(rocedrill, folder, path):
     return [dict(e, at=e.get("time_ns", first) - first) for e in lines]
 
 
+class Sharkd:
+    """Wireshark without a window. It answers several requests, so the test starts it only once."""
+    child = None
+
+    @classmethod
+    def call(cls, method, **parameters):
+        if cls.child is None:
+            cls.child = subprocess.Popen(["sharkd", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            atexit.register(cls.child.kill)
+        print(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters}), file=cls.child.stdin, flush=True)
+        return json.loads(cls.child.stdout.readline())
+
+
 def check_filter(name, path, what, display_filter, frames):
     """Expects that Wireshark accepts the filter and finds these frames."""
-    if not shutil.which("tshark"):
+    if not shutil.which("sharkd"):
         return
-    run = subprocess.run(["tshark", "-r", path, "-Y", display_filter, "-T", "fields", "-e", "frame.number"], stdout=subprocess.PIPE,
-                         stderr=subprocess.PIPE, text=True, check=False)
-    if run.returncode != 0 or [int(n) for n in run.stdout.split()] != sorted(frames):
-        fail(name, f"{what}: the filter {display_filter} finds {run.stdout.split()} {run.stderr}, not {sorted(frames)}")
+    Sharkd.call("load", file=path)
+    answer = Sharkd.call("frames", filter=display_filter)
+    if [row["num"] for row in answer.get("result", [{"num": 0}])] != sorted(frames):
+        fail(name, f"{what}: the filter {display_filter} finds {answer}, not {sorted(frames)}")

@@ -308,6 +308,41 @@ static void print_table(FILE *out, const struct group_row *row, unsigned cnt, bo
     }
 }
 
+/* Returns what a verdict means, or NULL if its name says so. `v`: a verdict, or DRILL_VERDICT_CNT
+ * for unusable drills. */
+static const char *meaning(unsigned v)
+{
+    switch (v) {
+    case DRILL_KNOWN:
+        return "known: the device deviates from the specification only in ways that the drill "
+               "lists";
+    case DRILL_INCONCLUSIVE:
+        return "inconclusive: the specification permits what the device did, but the drill cannot "
+               "test its purpose then";
+    case DRILL_UNSUPPORTED: return "unsupported: the device lacks a feature that the drill needs";
+    case DRILL_VERDICT_CNT: return "unusable: the drill cannot be parsed or was not run";
+    default: return NULL;
+    }
+}
+
+/* Prints the meaning of the columns of the table that are not 0, and of the rows of ladders. */
+static void print_legend(FILE *out, const struct group_row *row, unsigned cnt, bool ladders)
+{
+    for (unsigned v = 0; v <= DRILL_VERDICT_CNT; v++) {
+        bool any = false;
+
+        for (unsigned i = 0; i < cnt; i++)
+            any |= row[i].cnt[v] > 0;
+        if (any && meaning(v))
+            fprintf(out, "%s\n", meaning(v));
+    }
+    if (ladders)
+        fputs("ladders: the rows are in the order of the events; line: the line of the drill; ms: "
+              "the time of the drill, which is virtual without --live and passes only while the "
+              "drill waits\n",
+              out);
+}
+
 void drill_text(FILE *out, const struct drill_suite *suite, enum drill_detail detail)
 {
     struct group_row group[GROUP_MAX];
@@ -343,6 +378,8 @@ void drill_text(FILE *out, const struct drill_suite *suite, enum drill_detail de
     }
     if (group_cnt)
         print_table(out, group, group_cnt, suite->left > 0);
+    if (detail != DRILL_QUIET)
+        print_legend(out, group, group_cnt, detail == DRILL_VERBOSE);
 }
 
 /* ---- the KTAP report ------------------------------------------------------------------------- */

@@ -110,6 +110,10 @@ static void text_has_a_line_a_drill_and_a_ladder_for_what_did_not_pass(void)
         "$R drill --only 'k=6 ip=6' $T/only.drill",
         0, "(2 variants)\n", "");
     CHECKRUN_EXPECT("$R drill -v $T/d/g/1-pass.drill", 0, "  (ip=6): pass\n", "");
+    CHECKRUN_EXPECT("$R drill -v $T/d/g/1-pass.drill", 0,
+                    "ladders: the rows are in the order of the events; line: ", "");
+    CHECKRUN_EXPECT("echo broken >$T/broken.drill; $R drill $T/broken.drill", 2,
+                    "\nunusable: the drill cannot be parsed or was not run\n", "");
     CHECKRUN_EXPECT("$R drill -v $T/d/g/1-pass.drill | grep -c 'Acknowledge PSN +0 .* ✓'", 0, "2\n",
                     "");
     CHECKRUN_EXPECT("$R drill --only ip=5 $T/d/g/1-pass.drill", 2, "",

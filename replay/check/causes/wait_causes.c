@@ -5,6 +5,9 @@
 #include "check/causes/congestion_text.h"
 #include "wire/codes.h"
 
+/* A wait after an RNR NAK is explained if it is LONGER times as long as demanded. */
+#define LONGER 4u
+
 static bool is_setup_late(const struct slow_direction *w)
 {
     return w->setup_ns > 0;
@@ -116,6 +119,11 @@ static void add_waited(struct strbuf *t, const struct slow_direction *w)
         strbuf_addf(t, ", and retransmitted ");
         strbuf_add_duration(t, since_nak_ns / cnt);
         strbuf_addf(t, " after the NAK");
+    }
+    if (waited_ns / LONGER > w->mine->rnr_advertised_ns) {
+        strbuf_addf(t, "; the wait is chosen by the requester and may be longer than demanded");
+        if (w->mine->may_be_rxe)
+            strbuf_addf(t, ", and timers of Soft-RoCE count jiffies (up to 10 ms)");
     }
 }
 

@@ -409,6 +409,29 @@ static void rates_around_cnps_are_reported(void)
     checkrun_free(&r);
 }
 
+/* An RNR NAK demands 10 µs, and the requester waits 60 ms. The report must say that it may. */
+static void long_wait_after_an_rnr_nak_is_explained(void)
+{
+    struct flowgen g;
+    struct checkrun r;
+    struct roce_pkt p;
+
+    flowgen_init(&g);
+    g.conn.sport = flowgen_linux_sport(g.conn.qpn[0], g.conn.qpn[1]);
+    flowgen_send(&g, 0, 64);
+    p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+    flowgen_put(&g, 0, &p);
+    flowgen_ack(&g, 1, p.bth.psn, ROCE_SYNDROME_RNR | 1);
+    flowgen_wait(&g, 60000000);
+    flowgen_put(&g, 0, &p);
+    flowgen_ack_all(&g, 1);
+    checkrun_write_flow("rnr.pcap", &g);
+    r = checkrun("check $T/rnr.pcap");
+    if (!strstr(r.out, "; the wait is chosen by the requester and may be longer than demanded\n"))
+        suite_fail(__FILE__, __LINE__, "%s", r.out);
+    checkrun_free(&r);
+}
+
 /* Three connections wait for ACK timeouts, each longer than the one before, and a fourth waits for
  * sequence NAKs. The report must name the common wait and its hosts, and begin with the longest
  * wait. */
@@ -687,8 +710,9 @@ SUITE("replay.check_causes", TEST(loss_before_a_timeout_is_described),
       TEST(naks_after_rnr_naks_show_no_loss),
       TEST(duplicates_without_identification_are_no_retransmissions),
       TEST(requests_that_only_the_capture_lacks_are_not_lost),
-      TEST(common_wait_of_slow_connections_is_named), TEST(rates_around_cnps_are_reported),
-      TEST(cnps_without_a_slower_sender_are_reported), TEST(swapped_uc_packets_lose_their_message),
+      TEST(long_wait_after_an_rnr_nak_is_explained), TEST(common_wait_of_slow_connections_is_named),
+      TEST(rates_around_cnps_are_reported), TEST(cnps_without_a_slower_sender_are_reported),
+      TEST(swapped_uc_packets_lose_their_message),
       TEST(pauses_in_a_capture_of_one_direction_are_not_timeouts),
       TEST(rnr_naks_in_a_capture_of_the_responses_are_reported),
       TEST(waits_without_a_loss_are_reported),

@@ -681,8 +681,8 @@ static void note_late_response(struct roce_ctx *ctx, struct roce_req *req)
 
 void roce_response_end(struct roce_ctx *ctx, struct roce_req *req)
 {
-    req->late_ack = false; /* after this response, a new request of the requester is no sign of a
-                            * late ACK: it may be a reaction to the response */
+    req->late_ack = false; /* a new request after this response does not show that an earlier ACK
+                            * reached the requester late: it may be a reaction to this response */
     if (roce_since(req->last_time, ctx->time) >= ROCE_LONG_WAIT_NS)
         note_late_response(ctx, req);
     if (req->retx.next == req->nxt && ((ctx->pkt->bth.psn + 1) & ROCE_PSN_MASK) == req->nxt)

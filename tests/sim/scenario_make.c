@@ -415,11 +415,11 @@ static bool make_link(struct scenario *s, bool accident)
     unsigned wrs = 1 + rng_below(&s->rng, devs > 8 ? 8 : SCN_WRS);
 
     memset(l, 0, sizeof(*l));
-    /* An error that the requester does not detect may happen on any UC or UD link. */
     l->type = types[!accident               ? rng_below(&s->rng, 6)
                     : rng_below(&s->rng, 4) ? rng_below(&s->rng, 2)
                                             : 2 + rng_below(&s->rng, 2)];
     l->mtu = UINT32_C(256) << rng_below(&s->rng, 5);
+    /* A UC or UD link has an accident in half of the cases. */
     if (accident || (!scenario_reliable(l) && rng_below(&s->rng, 2)))
         draw_accident(s, l, accident);
     l->end[0].dev = rng_below(&s->rng, devs);

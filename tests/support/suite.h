@@ -50,9 +50,8 @@ void suite_skip(const char *why);
  * `otherwise` if it is not set. */
 uint64_t suite_env(const char *name, uint64_t otherwise);
 
-/* Number of turns of a random test: with sanitizers a tenth of `turns`, rounded up. Both builds
- * play the same turns and compare the same results; the sanitizers also detect memory errors, for
- * which the first turns are enough. */
+/* Number of turns of a random test: with sanitizers a tenth of `turns`, rounded up. The build with
+ * sanitizers plays the first turns of the other build, which are enough to find memory errors. */
 #ifdef TEST_SANITIZED
 #define SUITE_TURNS(turns) (((turns) + 9) / 10)
 #else

@@ -179,13 +179,13 @@ uint32_t rnic_live_block(const struct rnic_live *live);
 int rnic_live_claim(struct rnic_live *live, const char *name);
 void rnic_live_release(struct rnic_live *live, int claim);
 
-/* Owner of a name in the registry. SQUATTED: a process of another user owns the name, but cannot
- * receive the packets that the owner of the name must answer. */
+/* Owner of a name in the registry. CLAIMED: a process that can receive the packets which the owner
+ * must answer. SQUATTED: a process of another user that cannot receive them. */
 enum rnic_live_claimed { RNIC_NAME_FREE, RNIC_NAME_CLAIMED, RNIC_NAME_SQUATTED };
 
-/* Returns whether a process has claimed a name in the registry. For RNIC_NAME_SQUATTED, stores the
- * user of that process in *uid. After CLAIMED, the user of the process is not checked again
- * for one second: until then, the name stays CLAIMED while any process has it. Needs no lock. */
+/* Returns what kind of process owns a name in the registry. For RNIC_NAME_SQUATTED, stores the
+ * user of that process in *uid. For one second after CLAIMED, the result is CLAIMED if any process
+ * owns the name: its user is not checked again. Needs no lock. */
 enum rnic_live_claimed rnic_live_claimed(struct rnic_live *live, const char *name, uint32_t *uid);
 
 /* Returns true if this process is the one that answers requests to QP 1 for which no process on the

@@ -176,7 +176,8 @@ static void put_budget(struct json_line *to, const struct roce_conn_summary *sum
         return;
     strbuf_addf(&t, "Where the ");
     strbuf_add_duration(&t, check_conn_duration_ns(sum));
-    strbuf_addf(&t, " of connection #%u went:", sum->facts.conn_index);
+    strbuf_addf(&t,
+                " of connection #%u went (sums, not in the order of time):", sum->facts.conn_index);
     json_line_text(to, "spent", buf);
     json_line_open(to, "budget", '[');
     for (unsigned i = 0; i < cnt; i++)

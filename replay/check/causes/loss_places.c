@@ -106,9 +106,7 @@ static void add_timeouts(struct places *places, unsigned side, const struct slow
     }
     if (losses->unfinished) {
         t = add_place(places, side, LOSS_BEFORE, losses->unfinished, "packet");
-        strbuf_addf(&t,
-                    " at the end of %s probably never reached the capture point; or the requester "
-                    "first waited for an ACK",
+        strbuf_addf(&t, " at the end of %s probably never reached the capture point",
                     losses->unfinished == 1 ? "a message" : "messages");
     }
     if (beyond) {

@@ -270,7 +270,7 @@ const RoceGraph = (function () {
 
   const KINDS = {
     psn: (direction) => ({
-      paint: (view, at) => paintPsn(view, at, direction), tick: (v) => Number.isInteger(v) ? String(v) : "",
+      paint: (view, at) => paintPsn(view, at, direction), tick: (v) => Number.isInteger(v) ? "PSN " + v : "",
       range: ({ runs: r }, t0, t1) => {
         const isDrawn = (s) => s.direction === direction && s.psn && s.class !== "dropped";
         const [low, high] = visible(r, t0, t1, (i) => r.psn[i] - r.gap[i], (i) => r.psn[i] + r.span[i], isDrawn);

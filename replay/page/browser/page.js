@@ -54,8 +54,9 @@
     all.querySelectorAll("[data-end]").forEach((e, i) => { e.textContent = [conn.a, conn.b][i].address; });
     all.querySelectorAll("[data-of]").forEach((e) => {
       const of = places.filter((p) => e.dataset.of.includes(p.side + " " + p.part));
-      e.classList.toggle("lost", of.length > 0);
-      e.lastElementChild.textContent = of.length ? "✕ " + of.reduce((sum, p) => sum + p.packets, 0) : "";
+      const cnt = of.reduce((sum, p) => sum + p.packets, 0), guess = of.every((p) => p.text.includes("probably"));
+      e.setAttribute("class", cnt ? guess ? "lost probable" : "lost" : "");
+      e.lastElementChild.textContent = cnt ? "✕ " + cnt + (guess ? "?" : "") : "";
     });
   }
 

@@ -405,7 +405,7 @@ static void say_refused(struct strbuf *t, const struct slow_direction *w)
 
     strbuf_add_addr(t, w->mine->addr);
     strbuf_addf(t, " sent %" PRIu64 " packets again, each ", r->packets);
-    strbuf_add_duration(t, r->waited_ns / r->go_backs);
+    strbuf_add_duration(t, r->stalled_ns / r->go_backs);
     strbuf_addf(t, " after its previous transmission on average: Linux Soft-RoCE does so while the "
                    "transmit queue of its interface is full");
 }

@@ -8,10 +8,13 @@
 /* A connection setup is slow if the REP comes at least this long after the REQ, ms. */
 #define SETUP_MS 1000u
 /* Limits for the conclusion that the transmit queue of Soft-RoCE refused packets. The requester
- * must have retransmitted single packets without a NAK at least REFUSED_MIN times. The average time
- * from the previous packet to the retransmission must be less than REFUSED_NS (ns). */
-#define REFUSED_MIN 16u
-#define REFUSED_NS  UINT64_C(100000)
+ * must have retransmitted single packets without a NAK at least REFUSED_MIN times. On average, the
+ * retransmission must follow the previous packet within REFUSED_NS, and the previous transmission
+ * of the same packet within REFUSED_AGAIN_NS (ns). If the network reorders the packets of several
+ * go-backs, the first time is short too, but the second one is long. */
+#define REFUSED_MIN      16u
+#define REFUSED_NS       UINT64_C(100000)
+#define REFUSED_AGAIN_NS UINT64_C(400000)
 /* Maximum time between a packet and a copy made by the network or the capture, ns. */
 #define DOUBLED_NS UINT64_C(50000)
 
@@ -139,5 +142,6 @@ bool slow_is_refused(const struct slow_direction *w)
     const struct roce_retx_summary *r = &w->mine->retx[ROCE_CAUSE_UNKNOWN];
 
     return w->mine->may_be_rxe && !slow_is_one_sided(w) && r->go_backs >= REFUSED_MIN &&
-           r->packets < r->go_backs * 2 && r->waited_ns < r->go_backs * REFUSED_NS;
+           r->packets < r->go_backs * 2 && r->waited_ns < r->go_backs * REFUSED_NS &&
+           r->stalled_ns < r->go_backs * REFUSED_AGAIN_NS;
 }

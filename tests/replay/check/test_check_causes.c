@@ -189,6 +189,32 @@ static void packets_that_the_own_queue_refuses_are_named(void)
     }
 }
 
+/* A network with jitter of some ms reorders the packets of four transmissions of eight WRITEs. No
+ * queue refused a packet (user: a Linux host behind netem with delay 2ms 1ms). */
+static void reordered_retransmissions_are_no_full_queue(void)
+{
+    struct flowgen g;
+    struct roce_pkt p[8];
+    struct checkrun r;
+
+    flowgen_begin(&g);
+    flowgen_send(&g, 0, 64);
+    flowgen_send(&g, 1, 64);
+    for (unsigned i = 0; i < 8; i++) {
+        p[i] = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
+        p[i].bth.migreq = false; /* as of Soft-RoCE */
+    }
+    g.step = 60000;
+    for (unsigned i = 0; i < 32; i++)
+        flowgen_put(&g, 0, &p[7 - i % 8]);
+    flowgen_ack_all(&g, 1);
+    checkrun_write_flow("jitter.pcap", &g);
+    r = checkrun("check $T/jitter.pcap");
+    CU_ASSERT_PTR_NULL(strstr(r.out, "transmit queue"));
+    checkrun_free(&r);
+    flowgen_free(&g);
+}
+
 /* Each sequence NAK stands for a loss. The report names both sides of the capture point if losses
  * before it explain only some of the NAKs. */
 static void losses_on_both_sides_are_named(void)
@@ -706,8 +732,8 @@ SUITE("replay.check_causes", TEST(loss_before_a_timeout_is_described),
       TEST(late_reaction_to_a_nak_has_two_possible_causes),
       TEST(loss_before_the_first_response_has_a_side), TEST(lost_atomic_response_has_a_side),
       TEST(losses_on_both_sides_are_named), TEST(packets_that_the_own_queue_refuses_are_named),
-      TEST(cause_of_a_slow_flow_is_reported), TEST(nak_for_an_uncaptured_request_has_no_side),
-      TEST(naks_after_rnr_naks_show_no_loss),
+      TEST(reordered_retransmissions_are_no_full_queue), TEST(cause_of_a_slow_flow_is_reported),
+      TEST(nak_for_an_uncaptured_request_has_no_side), TEST(naks_after_rnr_naks_show_no_loss),
       TEST(duplicates_without_identification_are_no_retransmissions),
       TEST(requests_that_only_the_capture_lacks_are_not_lost),
       TEST(long_wait_after_an_rnr_nak_is_explained), TEST(common_wait_of_slow_connections_is_named),

@@ -47,7 +47,7 @@ static const struct cli_option rows[] = {
      "role of our RNIC (with --live: of the target): responder, requester or both (default)"},
     {"strict", OPT_STRICT, NULL,
      "require identical packets, even where the specification allows different packets; for "
-     "captures of our RNIC"},
+     "captures of our RNIC in virtual time (--record)"},
     {"closed-loop", OPT_CLOSED_LOOP, NULL,
      "run our RNIC at both ends (or at the end --side) of a simulated link"},
     {"impair", OPT_IMPAIR, "RULES",

@@ -162,10 +162,10 @@ static void some_naks_are_played_in_full(void)
     struct replay r;
 
     talk_init(&t);
-    add_naks(&t, 200);
+    add_naks(&t, 100);
     if (talk_replay(&t, &r, NULL) == 0) {
         EXPECT_EQ(report_verdict(&r), VERDICT_PASS);
-        EXPECT_EQ(r.requester.run[0].tx_cnt, 200 + 200 * 201 / 2);
+        EXPECT_EQ(r.requester.run[0].tx_cnt, 100 + 100 * 101 / 2);
     }
     replay_free(&r);
     talk_free(&t);

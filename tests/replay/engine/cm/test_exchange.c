@@ -292,6 +292,42 @@ static void a_rej_that_crosses_other_messages_holds(void)
     capture_free(&all);
 }
 
+static void into_rej_without_peer(struct roce_cm_msg *msg)
+{
+    const struct roce_cm_rtu rtu = msg->rtu;
+
+    roce_cm_msg_init(msg, ROCE_CM_REJ, req_tid);
+    msg->rej.local_comm_id = rtu.local_comm_id;
+    msg->rej.message = 2; /* value for "neither REQ nor REP" */
+    msg->rej.reason = ROCE_CM_REJ_TIMEOUT;
+}
+
+/* The active program destroys its id before its CM handles the REP, so Linux sends a REJ without
+ * the ID of the peer (user: ib_read_bw -R with several QPs, of which one is rejected). Both ends
+ * must pass, the active one with one lost message. */
+static void a_rej_that_crosses_the_rep_holds(void)
+{
+    struct capture all, c = {0};
+    struct replay r;
+
+    if (!load(&all, "cm-connect-disconnect"))
+        return;
+    alter(&all, 1, note_tid);
+    alter(&all, 3, into_rej_without_peer);
+    for (unsigned i = 0; i < 3; i++)
+        capture_add(&c, all.frame[i].data, all.frame[i].len, all.frame[i].time);
+    if (run(&c, &r)) {
+        EXPECT_EQ(r.cm_exchanges.cnt, 1);
+        for (unsigned role = 0; role < 2 && r.cm_exchanges.cnt == 1; role++) {
+            EXPECT_EQ(r.cm_exchanges.at[0].end[role].verdict, VERDICT_PASS);
+            EXPECT_EQ(r.cm_exchanges.at[0].end[role].lost, role == CM_ACTIVE);
+        }
+    }
+    replay_free(&r);
+    capture_free(&c);
+    capture_free(&all);
+}
+
 static void other_rej_id(struct roce_cm_msg *msg)
 {
     msg->rej.local_comm_id += 1;
@@ -450,6 +486,7 @@ static void a_drep_that_overtakes_a_dreq_holds(void)
 }
 
 SUITE("replay.exchange", TEST(both_ends_hold), TEST(a_rej_that_crosses_other_messages_holds),
+      TEST(a_rej_that_crosses_the_rep_holds),
       TEST(a_req_copied_after_a_rej_begins_another_exchange), TEST(altered_messages_are_seen),
       TEST(missing_messages_never_differ), TEST(a_drep_that_overtakes_a_dreq_holds),
       TEST(a_rej_may_lack_an_id_or_explain_its_reason))

@@ -220,14 +220,27 @@ static struct group *group_at(struct finder *f, struct roce_flow_owner owner, ui
     return &f->group[at];
 }
 
+/* Returns 1 + the index in qp_uses.use of the use of the QP pair (time between two QP reuses) to
+ * which a packet belongs. Returns 0 for packets before the first use that was found. */
+static size_t use_of(const struct finder *f, const struct trace_packet *p,
+                     struct roce_flow_owner owner)
+{
+    size_t use = qp_uses_to(&f->uses, owner.conn_index, p->frame);
+    const struct qp_use *next = use < f->uses.cnt ? &f->uses.use[use] : NULL;
+
+    return next && next->conn_index == owner.conn_index && next->nak[owner.side] &&
+                   p->frame >= next->nak[owner.side] && qp_uses_is_first_nak(p)
+               ? use + 1
+               : use;
+}
+
 /* Puts a packet into the group of its direction. Returns false if out of memory. */
 static bool group_packet(struct finder *f, uint32_t idx)
 {
     const struct trace_packet *p = &f->trace->pkt[idx];
     const struct roce_opcode *op = roce_opcode(p->opcode);
     struct roce_flow_owner owner = f->owner[idx];
-    size_t use = qp_uses_to(&f->uses, owner.conn_index, p->frame); /* 1 + index in f->uses.use; 0:
-                                                                    * before the first use */
+    size_t use = use_of(f, p, owner);
     bool self = owner.conn_index < f->trace->cnt && f->self[owner.conn_index];
     bool response = trace_is_response(p);
     uint32_t *recent = &f->recent[2 * (size_t)p->flow];

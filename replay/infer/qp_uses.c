@@ -29,6 +29,9 @@
 /* Shortest time between the packets of one side in two uses, ns: both programs reset their QPs. */
 #define RESET_NS UINT64_C(1000000)
 
+/* Number of packets of the connection before a new use in which find_nak() searches. */
+#define NAK_NEAR 64u
+
 /* The search tries suppositions about where a use of a QP pair begins (supposed_use.h). It passes
  * at most PER_PACKET * (packets of the trace) + EFFORT_MIN packets to supposed_use_add(). */
 #define PER_PACKET UINT64_C(16)
@@ -60,6 +63,12 @@ struct search {
     uint64_t effort;
     bool no_memory;
 };
+
+bool qp_uses_is_first_nak(const struct trace_packet *p)
+{
+    return roce_opcode(p->opcode)->kind == ROCE_KIND_ACK && p->msn == 0 &&
+           p->syndrome == (ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ);
+}
 
 size_t qp_uses_to(const struct qp_uses *uses, uint32_t conn_index, uint32_t frame)
 {
@@ -292,6 +301,28 @@ static bool are_on_way(const struct search *s, uint32_t from, uint32_t start, ui
     return false;
 }
 
+/* The responder on side `side` may have been reset before the requester sends packet `start`, the
+ * first one of a new use. It then answers late requests of the use that began at `from` with
+ * sequence NAKs whose MSN is 0, which that use cannot explain. Returns the frame of the first such
+ * NAK before `start` after which the responder sent no other response, or 0 if there is none. */
+static uint32_t find_nak(const struct search *s, uint32_t from, uint32_t start, uint8_t side)
+{
+    uint32_t low = start - from > NAK_NEAR ? start - NAK_NEAR : from;
+    const struct trace_packet *nak = NULL;
+
+    for (uint32_t i = low; i < start; i++) {
+        const struct trace_packet *p = packet_at(s, i);
+
+        if (s->owner[s->conn->pkt[i]].side != side || !trace_is_response(p))
+            continue;
+        if (qp_uses_is_first_nak(p))
+            nak = !nak && s->cost[i] >= USE_ODD ? p : nak;
+        else if (nak && !trace_sent_before(s->trace, p, nak))
+            nak = NULL;
+    }
+    return nak && packet_at(s, start)->time - nak->time <= ON_WAY_NS ? nak->frame : 0;
+}
+
 /* Returns the frame of the only packet from `start` to before `to` that the present use does not
  * explain, if it is an Atomic ACK that shows a second execution of its request. Otherwise returns
  * 0. */
@@ -325,8 +356,10 @@ static void add_use(struct search *s, struct qp_uses *uses, uint32_t from, uint3
     *use = (struct qp_use){.conn_index = s->conn->conn_index,
                            .frame = packet_at(s, start)->frame,
                            .twice = find_second_execution(s, start, to)};
-    for (uint8_t side = 0; side < 2; side++)
+    for (uint8_t side = 0; side < 2; side++) {
         use->stale[side] = are_on_way(s, from, start, side);
+        use->nak[!side] = use->stale[side] ? find_nak(s, from, start, !side) : 0;
+    }
 }
 
 /* Finds the uses of one connection. */

@@ -12,7 +12,9 @@
  * packets, so that the search finds a use of one message.
  *
  * The two QPs are reset at different times. Requests of the previous use that are still on their
- * way may arrive in the new use (`stale`), and are executed if their PSNs fit.
+ * way may arrive in the new use (`stale`), and are executed if their PSNs fit. Otherwise the
+ * responder sends sequence NAKs with MSN 0, perhaps before the requester begins the new use
+ * (`nak`).
  */
 #ifndef REPLAY_INFER_QP_USES_H
 #define REPLAY_INFER_QP_USES_H
@@ -24,10 +26,12 @@
 struct qp_use {
     uint32_t conn_index;
     uint32_t frame;
-    bool stale[2];  /* requests that side 0 or 1 sent in the previous use may have arrived in
-                     * this use */
-    uint32_t twice; /* frame of the Atomic ACK that is the only sign of this use: its request was
-                     * executed in this use, or a second time in the previous one; 0: none */
+    uint32_t nak[2]; /* frame of the first sequence NAK that side 0 or 1 sent in this use before
+                      * `frame`; 0: none */
+    bool stale[2];   /* requests that side 0 or 1 sent in the previous use may have arrived in
+                      * this use */
+    uint32_t twice;  /* frame of the Atomic ACK that is the only sign of this use: its request was
+                      * executed in this use, or a second time in the previous one; 0: none */
     uint32_t req_frame, rep_frame;
     bool cm; /* the capture has the REQ and the REP that set up the QPs */
     uint8_t active_side;
@@ -40,6 +44,9 @@ struct qp_uses {
     size_t cnt;
     size_t cap;
 };
+
+/* Returns whether a packet is a sequence NAK of a responder that has executed no message. */
+bool qp_uses_is_first_nak(const struct trace_packet *p);
 
 /* Returns the number of elements of `use` that sort at or before (conn_index, frame). */
 size_t qp_uses_to(const struct qp_uses *uses, uint32_t conn_index, uint32_t frame);

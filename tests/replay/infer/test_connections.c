@@ -543,6 +543,67 @@ static void a_request_may_arrive_in_the_next_use(void)
     talk_free(&t);
 }
 
+/* Appends the packets of a WRITE of four path MTUs at PSN 10, from packet `from`. */
+static void add_long_write(struct talk *t, uint32_t from)
+{
+    for (uint32_t i = from; i < 4; i++)
+        talk_write(t,
+                   i == 0   ? ROCE_OP_RC_WRITE_FIRST
+                   : i == 3 ? ROCE_OP_RC_WRITE_LAST
+                            : ROCE_OP_RC_WRITE_MIDDLE,
+                   10 + i, 0x3000, 7, 4 * 512, 512, (uint8_t)i);
+}
+
+/* Builds a conversation in which the responder is reset first, then receives a retransmission from
+ * before the reset, and sends a sequence NAK. The NAK is captured after all requests of the first
+ * use and before those of the next one. Both uses begin at PSN 0, the first one with a READ. The
+ * NAK has MSN `msn`. If `later` is true, the responder acknowledges the last message of the first
+ * use once more after the NAK. Returns the frame of the NAK. */
+static uint32_t add_early_nak(struct talk *t, uint32_t msn, bool later)
+{
+    uint32_t frame;
+
+    talk_init(t);
+    add_read(t, 0, 4, 1);
+    for (uint32_t psn = 4; psn < 10; psn++) {
+        talk_send(t, ROCE_OP_RC_SEND_ONLY, psn, 100, (uint8_t)psn);
+        talk_ack(t, psn, ACK, psn - 2);
+    }
+    add_long_write(t, 0);
+    talk_ack(t, 11, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ, 7);
+    add_long_write(t, 1);
+    talk_ack(t, 13, ACK, 8);
+    talk_ack(t, 13, ACK, 8);
+    frame = talk_ack(t, 0, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ, msn);
+    if (later)
+        talk_ack(t, 13, ACK, 8);
+    talk_atomic(t, ROCE_OP_RC_FETCH_ADD, 0, 0x1000, 7, 1, 0);
+    talk_atomic_ack(t, 0, 1, 100);
+    for (uint32_t psn = 1; psn < 4; psn++) {
+        talk_send(t, ROCE_OP_RC_SEND_ONLY, psn, 200 + psn, (uint8_t)psn);
+        talk_ack(t, psn, ACK, psn + 1);
+    }
+    talk_number(t, 0);
+    return frame;
+}
+
+/* The responder's sequence NAK for a retransmission from before the reset belongs to the next use.
+ * It is a difference if it counts a message, or if the responder continues the use before. */
+static void a_nak_with_msn_0_may_begin_the_next_use(void)
+{
+    struct talk t;
+    uint32_t frame;
+
+    add_early_nak(&t, 0, false);
+    EXPECT_EQ(count_passed(&t, "early-nak.pcap"), 2);
+    frame = add_early_nak(&t, 1, false);
+    talk_expect_diff(&t, NULL, frame, "aeth.syndrome");
+    talk_free(&t);
+    frame = add_early_nak(&t, 0, true);
+    talk_expect_diff(&t, NULL, frame, "aeth.msn");
+    talk_free(&t);
+}
+
 /* After the reset, the responder received and executed copies of the first two requests from before
  * the reset. So the first two requests from after the reset are duplicates, and their ACKs count
  * two messages. A response that counts a third message must still be a difference. */
@@ -835,7 +896,8 @@ SUITE("replay.connections", TEST(every_capture_has_the_connections_that_check_pr
       TEST(other_original_values_show_a_new_use), TEST(a_read_that_counts_from_0_shows_a_new_use),
       TEST(delayed_acks_begin_no_use), TEST(a_use_begins_after_the_last_retries_of_the_use_before),
       TEST(shifted_psns_after_empty_writes_begin_no_use),
-      TEST(a_request_may_arrive_in_the_next_use), TEST(a_request_may_be_executed_in_the_next_use),
+      TEST(a_nak_with_msn_0_may_begin_the_next_use), TEST(a_request_may_arrive_in_the_next_use),
+      TEST(a_request_may_be_executed_in_the_next_use),
       TEST(one_wrong_msn_before_a_use_begins_no_other_use),
       TEST(one_wrong_msn_before_lower_ones_begins_no_use),
       TEST(one_wrong_msn_before_rnr_naks_begins_no_use),

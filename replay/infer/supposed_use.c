@@ -33,9 +33,11 @@
 /* Time after which the network no longer reorders two packets, ns. */
 #define REORDER_NS UINT64_C(50000000)
 
-/* Maximum number of PSNs before a response in which answered_request() searches for the READ that
- * it answers. */
+/* Maximum number of PSNs before a PSN in which read_before() searches for a READ. */
 #define READ_PSNS 64
+
+/* Largest path MTU. */
+#define MTU_MAX 4096u
 
 /* Maximum difference between the PSN that a defect of Linux rxe gives a request and the PSN that
  * the request must have (known deviations D41 and D57). */
@@ -280,6 +282,42 @@ static bool precedes_unseen(const struct supposed_use *use, const struct use_sid
            (side->repeats || is_sent_after(use->trace, p, &use->trace->pkt[side->first_pkt]));
 }
 
+/* Returns the READ before PSN `psn` if one of its responses may have this PSN, and the use has no
+ * request in between. Otherwise returns NULL. */
+static const struct use_request *read_before(const struct supposed_use *use, unsigned side,
+                                             roce_psn psn)
+{
+    const struct use_request *e = NULL;
+
+    for (int32_t off = -1; !e && off >= -READ_PSNS; off--)
+        e = find_request(use, side, roce_psn_add(psn, off));
+    return e && roce_psn_diff(reach_of(&use->trace->pkt[e->pkt]), psn) > 0 ? e : NULL;
+}
+
+/* The use has no request with the PSN of request `p`. Returns whether the PSN is nevertheless that
+ * of a response to a READ of the use, and `p` does not restart this READ (R112). Then `p` belongs
+ * to another use, or is altered. With any path MTU, the READ needs so many responses, or so many
+ * were captured. */
+static bool is_inside_read(const struct supposed_use *use, unsigned side,
+                           const struct trace_packet *p)
+{
+    roce_psn psn = roce_psn_of(p->psn);
+    const struct use_request *e = read_before(use, side, psn);
+    struct roce_pkt pkt, read;
+    uint32_t off;
+
+    if (!e)
+        return false;
+    trace_parse(&use->trace->pkt[e->pkt], &read);
+    trace_parse(p, &pkt);
+    off = (uint32_t)roce_psn_diff(psn, roce_pkt_psn(&read));
+    if ((off > e->last_resp && off > (read.reth.dma_len - 1) / MTU_MAX) || is_empty_only(&pkt) ||
+        is_shifted(use, side, &pkt))
+        return false;
+    return pkt.op->kind != ROCE_KIND_READ || pkt.reth.rkey != read.reth.rkey ||
+           pkt.reth.va + pkt.reth.dma_len != read.reth.va + read.reth.dma_len;
+}
+
 static int add_request(struct supposed_use *use, uint32_t idx, unsigned which)
 {
     const struct trace_packet *p = &use->trace->pkt[idx];
@@ -287,7 +325,7 @@ static int add_request(struct supposed_use *use, uint32_t idx, unsigned which)
     roce_psn psn = roce_psn_of(p->psn), reach;
     struct use_request *e;
     unsigned cost = 0;
-    bool restarts;
+    bool restarts, inside;
 
     if (!side->started) {
         start_side(side, idx, p, use->from_start);
@@ -309,9 +347,9 @@ static int add_request(struct supposed_use *use, uint32_t idx, unsigned which)
     }
     e = find_request(use, which, psn);
     reach = reach_of(p);
+    inside = roce_psn_diff(psn, side->reach) < 0;
     /* A READ inside an earlier READ may restart it (R112), so it is not counted. */
-    restarts =
-        roce_opcode(p->opcode)->kind == ROCE_KIND_READ && roce_psn_diff(psn, side->reach) < 0;
+    restarts = inside && roce_opcode(p->opcode)->kind == ROCE_KIND_READ;
     if (roce_psn_diff(reach, side->reach) > 0)
         side->reach = reach;
     side->repeats |= e != NULL;
@@ -322,6 +360,8 @@ static int add_request(struct supposed_use *use, uint32_t idx, unsigned which)
         return (int)(cost + compare_requests(use, idx, which, e) +
                      (side->answered && roce_psn_diff(psn, side->high_psn) <= 0 ? USE_LATE : 0));
     }
+    if (inside && !side->shifts && is_inside_read(use, which, p))
+        cost += USE_ODD;
     e = put_request(use, which, idx);
     if (!e)
         return -1;
@@ -337,19 +377,6 @@ static int add_request(struct supposed_use *use, uint32_t idx, unsigned which)
     return (int)cost;
 }
 
-/* Returns the request whose response has PSN `psn`: `e`, the request with this PSN, or else the
- * READ before it that draws several responses. Returns NULL if it was not captured. */
-static const struct use_request *answered_request(const struct supposed_use *use, unsigned side,
-                                                  roce_psn psn, const struct use_request *e)
-{
-    for (int32_t off = -1; !e && off >= -READ_PSNS; off--) {
-        e = find_request(use, side, roce_psn_add(psn, off));
-        if (e && roce_psn_diff(reach_of(&use->trace->pkt[e->pkt]), psn) <= 0)
-            return NULL;
-    }
-    return e;
-}
-
 /* Returns whether response `p` answers a copy of its request that was captured after the response
  * with the highest MSN. Before this copy, no packet of the use was captured for a time in which
  * delayed responses would arrive. The responses to the earlier copies were captured before that
@@ -358,7 +385,7 @@ static bool answers_later_copy(const struct supposed_use *use, unsigned which,
                                const struct trace_packet *p, const struct use_request *e)
 {
     const struct use_side *side = &use->side[which];
-    const struct use_request *asked = answered_request(use, which, roce_psn_of(p->psn), e);
+    const struct use_request *asked = e ? e : read_before(use, which, roce_psn_of(p->psn));
     enum roce_kind kind = roce_opcode(p->opcode)->kind;
 
     return asked && asked->before && use->quiet > side->high_pkt && asked->last >= use->quiet &&
@@ -492,6 +519,26 @@ static unsigned cost_of_msn(struct supposed_use *use, unsigned which, const stru
                : 0;
 }
 
+/* Records a READ response that follows other responses to its READ without a gap. `e` is the READ
+ * that begins with the PSN of the response, or NULL. */
+static void note_read_resp(struct supposed_use *use, unsigned which, const struct roce_opcode *op,
+                           roce_psn psn, const struct use_request *e)
+{
+    struct use_side *side = &use->side[which];
+    struct use_request *read;
+
+    if (e) {
+        side->read = psn;
+    } else {
+        read = find_request(use, which, side->read);
+        if (!read || roce_opcode_starts(op) || roce_psn_diff(psn, side->read_resp) != 1)
+            return;
+        if ((int32_t)read->last_resp < roce_psn_diff(psn, side->read))
+            read->last_resp = (uint32_t)roce_psn_diff(psn, side->read);
+    }
+    side->read_resp = psn;
+}
+
 static int add_response(struct supposed_use *use, uint32_t idx, unsigned which)
 {
     const struct trace_packet *p = &use->trace->pkt[idx];
@@ -520,6 +567,8 @@ static int add_response(struct supposed_use *use, uint32_t idx, unsigned which)
             side->high_psn = psn;
         side->answered = true;
     }
+    if (op->kind == ROCE_KIND_READ_RESP)
+        note_read_resp(use, which, op, psn, e);
     if (e) {
         e->answers += e->answer == 0 || !trace_is_copy(&use->trace->pkt[e->answer], p);
         e->answer = idx;

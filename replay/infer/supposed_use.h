@@ -6,10 +6,10 @@
  * compares the costs of several suppositions.
  *
  * These rules apply within one use. All requests with one PSN request the same operation (R153).
- * The responses name PSNs that were requested, and fit the operation. The MSN counts messages from
- * 0, or from an unknown number if the capture does not contain the start of the use (R102). It
- * counts at least the messages before the PSN, at most one for each requested PSN, and does not
- * decrease.
+ * A request inside a READ restarts this READ (R112). The responses name PSNs that were requested,
+ * and fit the operation. The MSN counts messages from 0, or from an unknown number if the capture
+ * does not contain the start of the use (R102). It counts at least the messages before the PSN, at
+ * most one for each requested PSN, and does not decrease.
  *
  *   1. supposed_use_init()
  *   2. supposed_use_add() for each packet, in capture order
@@ -56,20 +56,24 @@ struct use_side {
     uint32_t below_pkt; /* index into trace.pkt of the response that had the highest MSN before
                          * that response */
     roce_psn high_psn;  /* highest PSN of a response */
+    roce_psn read;      /* PSN of the READ whose responses were captured last */
+    roce_psn read_resp; /* PSN of the latest of these responses */
 };
 
 /* First captured request with one particular PSN. */
 struct use_request {
-    uint32_t pkt;     /* index into trace.pkt */
-    uint32_t last;    /* index into trace.pkt of the latest copy */
-    uint32_t shifted; /* index into trace.pkt of a different request with this PSN, if the
-                       * requester shifts PSNs; 0: none */
-    uint32_t before;  /* index into trace.pkt of the latest response captured before `last`; 0:
-                       * none */
-    uint32_t answer;  /* index into trace.pkt of the latest response with this PSN; 0: none */
-    uint32_t copies;  /* number of copies captured */
-    uint32_t answers; /* number of responses with this PSN, without copies by the network */
-    uint32_t ended;   /* minimum number of messages that ended up to this request; 0: unknown */
+    uint32_t pkt;       /* index into trace.pkt */
+    uint32_t last;      /* index into trace.pkt of the latest copy */
+    uint32_t shifted;   /* index into trace.pkt of a different request with this PSN, if the
+                         * requester shifts PSNs; 0: none */
+    uint32_t before;    /* index into trace.pkt of the latest response captured before `last`; 0:
+                         * none */
+    uint32_t answer;    /* index into trace.pkt of the latest response with this PSN; 0: none */
+    uint32_t copies;    /* number of copies captured */
+    uint32_t answers;   /* number of responses with this PSN, without copies by the network */
+    uint32_t ended;     /* minimum number of messages that ended up to this request; 0: unknown */
+    uint32_t last_resp; /* READ: number of PSNs from its first response to its highest response, if
+                         * all responses in between were captured */
 };
 
 /* Requests of one side with consecutive PSNs, in PSN order. It has nearly all requests of the side.

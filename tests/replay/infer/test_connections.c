@@ -448,6 +448,70 @@ static void a_use_may_begin_with_a_reordered_request(void)
     EXPECT_EQ(count_passed(&t, "reordered-start.pcap"), 2);
 }
 
+/* Appends a use of the QP pair that begins with a READ at PSN 0. The READ has two responses if
+ * `len` is greater than 512. They are not captured if `seen` is false. */
+static void add_read_use(struct talk *t, uint32_t len, bool seen, bool restarts)
+{
+    uint32_t cnt = len > 512 ? 2 : 1;
+
+    talk_read(t, 0, 0x20000, 7, len);
+    for (uint32_t psn = 0; psn < cnt && seen; psn++)
+        talk_read_resp(t,
+                       cnt == 1   ? ROCE_OP_RC_READ_RESP_ONLY
+                       : psn == 0 ? ROCE_OP_RC_READ_RESP_FIRST
+                                  : ROCE_OP_RC_READ_RESP_LAST,
+                       psn, 1, len / cnt, 3);
+    if (restarts) {
+        talk_read(t, 1, 0x20000 + len / 2, 7, len / 2);
+        talk_read_resp(t, ROCE_OP_RC_READ_RESP_ONLY, 1, 1, len / 2, 3);
+    }
+    for (uint32_t psn = cnt; psn < 12; psn++) {
+        talk_send(t, ROCE_OP_RC_SEND_ONLY, psn, 100 + psn, (uint8_t)psn);
+        talk_ack(t, psn, 0x1F, psn + 2 - cnt);
+    }
+}
+
+/* The capture lacks the first request after a reset of the QPs. Before the reset, PSN 1 was inside
+ * a READ, as its length or its responses show. So the request with PSN 1 begins the new use, unless
+ * it restarts the READ. */
+static void a_request_inside_a_read_shows_a_new_use(void)
+{
+    const uint32_t len[] = {1024, 8192};
+    struct talk t;
+
+    for (unsigned i = 0; i < 4; i++) {
+        talk_init(&t);
+        add_read_use(&t, len[i % 2], i % 2 == 0, false);
+        t.time += UINT64_C(2000000000);
+        for (unsigned copy = 0; copy < 2; copy++) {
+            if (copy == 1)
+                talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 0, 0x2000, 7, 200, 200, 3);
+            if (i < 2)
+                talk_read(&t, 1, 0x3000, 7, 100);
+            else
+                talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 1, 0x3000, 7, 100, 100, 4);
+            t.time += copy == 0 ? 70000000 : 0;
+        }
+        talk_ack(&t, 0, 0x1F, 1);
+        if (i < 2)
+            talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 1, 2, 100, 4);
+        else
+            talk_ack(&t, 1, 0x1F, 2);
+        for (uint32_t psn = 2; psn < 8; psn++) {
+            talk_send(&t, ROCE_OP_RC_SEND_ONLY, psn, 300 + psn, (uint8_t)psn);
+            talk_ack(&t, psn, 0x1F, psn + 1);
+        }
+        EXPECT_EQ(count_passed(&t, "inside-read.pcap"), 2);
+        CHECKRUN_EXPECT("$R replay $T/inside-read.pcap", 0,
+                        i % 2 == 0 ? "frames 24..40" : "frames 22..38", "");
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        talk_init(&t);
+        add_read_use(&t, i == 0 ? 1024 : 300, true, i == 0);
+        EXPECT_EQ(count_passed(&t, "one-read.pcap"), 1);
+    }
+}
+
 /* The network reorders the first four requests of a connection: the request with PSN 3 is captured
  * first. The first response has PSN 1 and MSN 2, so the connection begins with PSN 0, and replay
  * must not take PSN 3 for its first PSN. */
@@ -888,7 +952,8 @@ SUITE("replay.connections", TEST(every_capture_has_the_connections_that_check_pr
       TEST(a_late_repetition_of_the_first_request_begins_no_use),
       TEST(an_empty_write_may_begin_the_next_use),
       TEST(a_late_ack_after_a_retransmission_begins_no_use),
-      TEST(a_use_may_begin_with_a_reordered_request), TEST(equal_uses_are_told_apart_by_the_msn),
+      TEST(a_use_may_begin_with_a_reordered_request), TEST(a_request_inside_a_read_shows_a_new_use),
+      TEST(equal_uses_are_told_apart_by_the_msn),
       TEST(the_msn_shows_the_first_of_reordered_requests), TEST(one_wrong_psn_begins_no_use),
       TEST(a_use_of_one_message_is_a_use), TEST(a_use_may_follow_a_use_without_responses),
       TEST(a_lone_request_begins_a_use_after_a_pause),

@@ -186,9 +186,10 @@ static bool is_blank(const struct trace_packet *p)
 }
 
 /* Returns whether the same request was captured before with another PSN, at most SHIFT_MAX away.
- * Linux rxe shifts the PSNs of its requests by the number of empty Only packets that it inserts or
- * omits (D41, D57). */
-static bool is_shifted(const struct supposed_use *use, unsigned side, const struct roce_pkt *pkt)
+ * If so, sets *shift to the earlier PSN minus the PSN of `pkt`. Linux rxe shifts the PSNs of its
+ * requests by the number of empty Only packets that it inserts or omits (D41, D57). */
+static bool is_shifted(const struct supposed_use *use, unsigned side, const struct roce_pkt *pkt,
+                       int32_t *shift)
 {
     roce_psn psn = roce_pkt_psn(pkt);
 
@@ -200,32 +201,45 @@ static bool is_shifted(const struct supposed_use *use, unsigned side, const stru
         if (!p || p->opcode != pkt->bth.opcode || p->payload_len != pkt->payload_len)
             continue;
         trace_parse(p, &other);
-        if (!is_other_request(pkt, &other) && is_same_payload(pkt, &other))
+        if (!is_other_request(pkt, &other) && is_same_payload(pkt, &other)) {
+            *shift = off;
             return true;
+        }
     }
     return false;
 }
 
+/* Returns whether a request has a PSN that only a new request can have, if the requester shifts all
+ * PSNs like that of its latest shifted request: without the shift, the PSN follows all others. */
+static bool is_new_shifted(const struct use_side *side, roce_psn psn)
+{
+    return side->shift > 0 && roce_psn_diff(roce_psn_add(psn, side->shift), side->next) >= 0;
+}
+
 /* Returns the cost of request `idx` if request `e` of the use has the same PSN. */
-static unsigned compare_requests(const struct supposed_use *use, uint32_t idx, unsigned side,
+static unsigned compare_requests(struct supposed_use *use, uint32_t idx, unsigned which,
                                  struct use_request *e)
 {
+    struct use_side *side = &use->side[which];
     struct roce_pkt pkt, before;
+    bool again;
 
     trace_parse(&use->trace->pkt[idx], &pkt);
     trace_parse(&use->trace->pkt[e->pkt], &before);
     if (!is_other_request(&pkt, &before))
         return is_same_payload(&pkt, &before) ? 0 : USE_OTHER;
-    if (is_empty_only(&pkt) || is_empty_only(&before) || is_shifted(use, side, &pkt))
+    if (is_shifted(use, which, &pkt, &side->shift) || is_empty_only(&pkt) || is_empty_only(&before))
         return USE_OTHER;
     /* The request may be a shifted one, and the capture lacks its copy with the other PSN. Only its
-     * first copy costs USE_ODD. Further copies are not a further sign of another use. */
-    if (use->side[side].shifts) {
+     * first copy costs USE_ODD. Further copies are not a further sign of another use. A request
+     * after all shifted ones was not sent with another PSN, so it costs nothing more. */
+    if (side->shifts) {
         if (e->shifted && use->trace->pkt[e->shifted].opcode == pkt.bth.opcode &&
             use->trace->pkt[e->shifted].payload_len == pkt.payload_len)
             return USE_OTHER;
+        again = e->shifted != 0;
         e->shifted = idx;
-        return USE_ODD;
+        return !again && is_new_shifted(side, roce_pkt_psn(&pkt)) ? USE_OTHER : USE_ODD;
     }
     return is_unrelated(&pkt, &before) ? 2 * USE_ODD : USE_ODD;
 }
@@ -304,6 +318,7 @@ static bool is_inside_read(const struct supposed_use *use, unsigned side,
     roce_psn psn = roce_psn_of(p->psn);
     const struct use_request *e = read_before(use, side, psn);
     struct roce_pkt pkt, read;
+    int32_t shift;
     uint32_t off;
 
     if (!e)
@@ -312,7 +327,7 @@ static bool is_inside_read(const struct supposed_use *use, unsigned side,
     trace_parse(p, &pkt);
     off = (uint32_t)roce_psn_diff(psn, roce_pkt_psn(&read));
     if ((off > e->last_resp && off > (read.reth.dma_len - 1) / MTU_MAX) || is_empty_only(&pkt) ||
-        is_shifted(use, side, &pkt))
+        is_shifted(use, side, &pkt, &shift))
         return false;
     return pkt.op->kind != ROCE_KIND_READ || pkt.reth.rkey != read.reth.rkey ||
            pkt.reth.va + pkt.reth.dma_len != read.reth.va + read.reth.dma_len;

@@ -46,6 +46,8 @@ struct use_side {
     uint32_t ended;    /* number of messages that ended up to the highest requested PSN */
     bool repeats;      /* a PSN was requested twice */
     bool shifts;       /* the requester may shift the PSNs of its requests (D57) */
+    int32_t shift;     /* if `shifts` is true: number of PSNs by which the latest shifted request
+                        * precedes its earlier copy */
     bool counted;      /* `msn` is known */
     uint32_t msn;      /* MSN before the first message */
     bool answered;     /* a response was captured */

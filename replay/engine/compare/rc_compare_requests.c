@@ -11,7 +11,8 @@
 #include "infer/request_table.h"
 #include "util/sort.h"
 
-/* Number of captured packets before a retransmission in which has_received_bytes() searches. */
+/* Number of captured packets before a retransmission in which has_received_bytes() and
+ * is_first_copy_unseen() search. */
 #define RECEIVED_WINDOW 256u
 
 /* Entry of a list of our requests that is sorted by PSN, then by time. */
@@ -382,6 +383,35 @@ static bool has_received_bytes(const struct request_cmp *cmp, uint32_t event, ui
     return false;
 }
 
+/* Returns whether the capture certainly lacks the first copy of the request with PSN `rel`: the
+ * requester sent a request with a later PSN before the first captured copy. The IPv4
+ * identifications show that the network did not reorder the two. */
+static bool is_first_copy_unseen(const struct inferred_setup *s, int64_t rel)
+{
+    const struct request_pkt *e = request_at(s, rel);
+
+    for (uint32_t i = e ? e->event : 0; i-- > 0 && e->event - i <= RECEIVED_WINDOW;)
+        if (!s->event[i].response && s->event[i].usable)
+            return s->event[i].rel > rel &&
+                   trace_sent_before(s->trace, event_packet(s, i), event_packet(s, e->event));
+    return false;
+}
+
+/* Returns whether the request captured before request `event` is an Only packet without payload
+ * with the previous PSN, of which the capture lacks the first copy. */
+static bool follows_unseen_empty(const struct inferred_setup *s, uint32_t event)
+{
+    uint32_t i = event;
+
+    while (i-- > 0 && event - i <= RECEIVED_WINDOW)
+        if (!s->event[i].response && s->event[i].usable)
+            return s->event[i].rel == s->event[event].rel - 1 &&
+                   event_opcode(s, i)->pos == ROCE_POS_ONLY &&
+                   event_opcode(s, i)->kind != ROCE_KIND_READ &&
+                   event_packet(s, i)->payload_len == 0 && is_first_copy_unseen(s, s->event[i].rel);
+    return false;
+}
+
 /* Returns whether a retransmission differs only in its payload, while our request equals the first
  * recorded copy. A requester reads the buffer again for each retransmission. So the program must
  * have changed the bytes in the buffer. */
@@ -419,6 +449,8 @@ static int compare_with(struct request_cmp *cmp, uint32_t event, const struct tx
         return 0;
     }
     again.diffs = &d;
+    again.unseen = d.cnt && (is_first_copy_unseen(cmp->setup, cmp->setup->event[event].rel) ||
+                             follows_unseen_empty(cmp->setup, event));
     if (d.cnt == 0 && cmp->res->mark[event] == MARK_NONE)
         cmp->res->mark[event] = MARK_OK;
     if (d.cnt && cmp->shifted) {

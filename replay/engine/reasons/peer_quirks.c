@@ -378,6 +378,16 @@ static bool repeats_without_va(const struct request_case *c)
            c->diffs->cnt == 1 && field_diff_find(c->diffs, "reth.va") && pkt.reth.va == 0;
 }
 
+/* Returns whether a request of our RNIC is an empty WRITE to address 0, as Linux rxe sends it after
+ * RESET. */
+static bool is_blank(const struct tx_request *ours)
+{
+    const struct roce_opcode *op = roce_opcode(ours->opcode);
+
+    return op->kind == ROCE_KIND_WRITE && op->pos == ROCE_POS_ONLY && ours->dma_len == 0 &&
+           ours->va == 0 && ours->rkey == 0;
+}
+
 /* Returns whether a recorded retransmission is an Only packet without payload where our RNIC sends
  * another packet. Linux rxe sends such a packet although no program posted such a work request. */
 static bool is_empty_only(const struct request_case *c)
@@ -389,6 +399,21 @@ static bool is_empty_only(const struct request_case *c)
     return c->retransmit && !c->beyond && op->pos == ROCE_POS_ONLY &&
            (op->kind == ROCE_KIND_SEND || op->kind == ROCE_KIND_WRITE) &&
            c->pkt->payload_len == 0 && pkt.reth.dma_len == 0 &&
+           (field_diff_find(c->diffs, "payload length") ||
+            field_diff_find(c->diffs, "bth.opcode") || (c->ours && is_blank(c->ours)));
+}
+
+/* Returns whether our RNIC repeats an Only packet without payload where the recorded requester
+ * retransmits another request, and the capture lacks the first copy of this request or of the empty
+ * packet that was retransmitted just before. Linux rxe sent the empty packet instead of a
+ * retransmission, and our RNIC took it for the request. */
+static bool repeats_empty_only(const struct request_case *c)
+{
+    const struct roce_opcode *op = c->ours ? roce_opcode(c->ours->opcode) : NULL;
+
+    return c->retransmit && !c->beyond && c->unseen && op && op->pos == ROCE_POS_ONLY &&
+           (op->kind == ROCE_KIND_SEND || op->kind == ROCE_KIND_WRITE) &&
+           c->ours->payload_len == 0 && c->ours->dma_len == 0 &&
            (field_diff_find(c->diffs, "payload length") || field_diff_find(c->diffs, "bth.opcode"));
 }
 
@@ -397,10 +422,7 @@ static bool is_empty_only(const struct request_case *c)
  * retransmit it. */
 static bool skips_empty_only(const struct request_case *c)
 {
-    return c->retransmit && !c->beyond && c->ours &&
-           roce_opcode(c->ours->opcode)->kind == ROCE_KIND_WRITE &&
-           roce_opcode(c->ours->opcode)->pos == ROCE_POS_ONLY && c->ours->dma_len == 0 &&
-           c->ours->va == 0 && c->ours->rkey == 0;
+    return c->retransmit && !c->beyond && c->ours && is_blank(c->ours);
 }
 
 bool peer_quirk_shifts_psns(const struct peer_quirk *quirk)

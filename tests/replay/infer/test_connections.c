@@ -725,6 +725,36 @@ static void shifted_psns_after_empty_writes_begin_no_use(void)
     talk_free(&t);
 }
 
+/* After RESET, Linux rxe sends three empty WRITEs and six SENDs. It retransmits the SENDs with
+ * lower PSNs, without the empty WRITEs (D57). Then the requester sends new requests with PSNs that
+ * SENDs had before. The replay must not assume a QP reuse, because no request was sent with two
+ * contents. But if the requester retransmits only three SENDs, the new requests replace the others,
+ * and one use does not explain them. */
+static void new_requests_after_shifted_psns_begin_no_use(void)
+{
+    for (uint32_t cnt = 3; cnt <= 6; cnt += 3) {
+        struct talk t;
+
+        talk_init(&t);
+        for (uint32_t i = 0; i < 3; i++)
+            talk_write(&t, ROCE_OP_RC_WRITE_ONLY, i, 0, 0, 0, 0, 0);
+        for (uint32_t i = 0; i < 6; i++)
+            talk_send(&t, ROCE_OP_RC_SEND_ONLY, 3 + i, 100 + i, (uint8_t)(1 + i));
+        talk_ack(&t, 0, 0x60, 0);
+        t.time += 100000000;
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, 0, 0, 0);
+        for (uint32_t i = 0; i < cnt; i++)
+            talk_send(&t, ROCE_OP_RC_SEND_ONLY, i, 100 + i, (uint8_t)(1 + i));
+        talk_ack(&t, 0, 0x1F, 1);
+        for (uint32_t i = 0; i < 3; i++)
+            talk_write(&t, ROCE_OP_RC_WRITE_ONLY, cnt + i, 0x1000, 7, 200 + i, 200 + i,
+                       (uint8_t)(10 + i));
+        capture_keep(&t.capture, checkrun_path("new-shifted.pcap"));
+        EXPECT_EQ(count_directions(checkrun_path("new-shifted.pcap"), 0x22), cnt == 6 ? 1 : 2);
+        talk_free(&t);
+    }
+}
+
 /* One request has a wrong, lower PSN. The replay must not assume a QP reuse, although the MSN is
  * still low. */
 static void one_wrong_psn_begins_no_use(void)
@@ -961,8 +991,9 @@ SUITE("replay.connections", TEST(every_capture_has_the_connections_that_check_pr
       TEST(other_original_values_show_a_new_use), TEST(a_read_that_counts_from_0_shows_a_new_use),
       TEST(delayed_acks_begin_no_use), TEST(a_use_begins_after_the_last_retries_of_the_use_before),
       TEST(shifted_psns_after_empty_writes_begin_no_use),
-      TEST(a_nak_with_msn_0_may_begin_the_next_use), TEST(a_request_may_arrive_in_the_next_use),
-      TEST(a_request_may_be_executed_in_the_next_use),
+      TEST(a_nak_with_msn_0_may_begin_the_next_use),
+      TEST(new_requests_after_shifted_psns_begin_no_use),
+      TEST(a_request_may_arrive_in_the_next_use), TEST(a_request_may_be_executed_in_the_next_use),
       TEST(one_wrong_msn_before_a_use_begins_no_other_use),
       TEST(one_wrong_msn_before_lower_ones_begins_no_use),
       TEST(one_wrong_msn_before_rnr_naks_begins_no_use),

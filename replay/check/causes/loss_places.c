@@ -2,7 +2,6 @@
 #include "check/causes/loss_places.h"
 
 #include <inttypes.h>
-#include <string.h>
 #include "check/base/conn_state.h"
 #include "check/causes/slow_direction.h"
 #include "util/strbuf.h"
@@ -18,7 +17,6 @@ struct places {
 static struct strbuf add_place(struct places *places, unsigned side, enum loss_part part,
                                uint64_t packets, const char *one)
 {
-    const struct roce_endpoint_summary *from = &places->sum->side[side];
     struct loss_place *place = &places->place[places->cnt++];
     struct strbuf t = strbuf_of(place->text, sizeof(place->text));
 
@@ -26,9 +24,7 @@ static struct strbuf add_place(struct places *places, unsigned side, enum loss_p
     place->part = part;
     place->packets = packets;
     strbuf_addf(&t, "%" PRIu64 " %s%s of ", packets, one, packets == 1 ? "" : "s");
-    strbuf_add_addr(&t, from->addr);
-    if (memcmp(from->addr, places->sum->side[!side].addr, sizeof(from->addr)) == 0)
-        strbuf_addf(&t, " QP 0x%06x", from->qpn);
+    slow_add_host(&t, &places->sum->side[side], &places->sum->side[!side]);
     return t;
 }
 

@@ -53,11 +53,12 @@ uint64_t slow_go_backs(const struct slow_direction *w, enum roce_cause cause)
     return w->mine->retx[cause].go_backs;
 }
 
-void slow_add_host(struct strbuf *t, const struct slow_direction *w)
+void slow_add_host(struct strbuf *t, const struct roce_endpoint_summary *end,
+                   const struct roce_endpoint_summary *other)
 {
-    strbuf_add_addr(t, w->its->addr);
-    if (memcmp(w->mine->addr, w->its->addr, sizeof(w->its->addr)) == 0)
-        strbuf_addf(t, " QP 0x%06x", w->its->qpn);
+    strbuf_add_addr(t, end->addr);
+    if (memcmp(other->addr, end->addr, sizeof(end->addr)) == 0)
+        strbuf_addf(t, " QP 0x%06x", end->qpn);
 }
 
 bool slow_is_overtaken(const struct slow_direction *w)

@@ -71,8 +71,10 @@ uint64_t slow_setup_ns(const struct roce_conn_summary *sum);
 /* Returns how many times the requester went back to an earlier PSN because of `cause`. */
 uint64_t slow_go_backs(const struct slow_direction *w, enum roce_cause cause);
 
-/* Appends the address of the responder, and its QP if both sides have the same address. */
-void slow_add_host(struct strbuf *t, const struct slow_direction *w);
+/* Appends the address of an end of a connection, and its QP if the other end has the same address.
+ */
+void slow_add_host(struct strbuf *t, const struct roce_endpoint_summary *end,
+                   const struct roce_endpoint_summary *other);
 
 /* Returns whether packets were reordered, not lost: at least half of the go-backs after sequence
  * NAKs were for packets that arrived late. */

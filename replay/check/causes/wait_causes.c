@@ -85,7 +85,7 @@ static void say_response_late(struct strbuf *t, const struct slow_direction *w)
 static void add_slow_host(struct strbuf *t, const struct slow_direction *w)
 {
     strbuf_addf(t, "find out why ");
-    slow_add_host(t, w);
+    slow_add_host(t, w->its, w->mine);
     strbuf_addf(t, " or the path is slow: if the path is fast (ping), look on ");
     strbuf_add_addr(t, w->its->addr);
     strbuf_addf(t, " for CPU load (software RNIC), page faults, power saving, or a virtual machine "

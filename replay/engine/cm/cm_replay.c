@@ -90,13 +90,10 @@ static bool answers_request(enum roce_cm answer, enum roce_cm kind)
 
 /* Returns whether our end sent the message before it received a REP: a REJ without the
  * communication ID of the peer, because the program closed the connection after its REQ. */
-static bool gives_up_req(const struct cm_replay_dev *dev, size_t j)
+static bool gives_up_req(const struct cm_replay_dev *dev, const struct roce_cm_msg *msg)
 {
-    struct roce_cm_msg msg;
-
-    cm_exchange_message(dev->xs->trace, dev->x->pkt[j], &msg);
-    return msg.kind == ROCE_CM_REJ && dev->role == CM_ACTIVE && msg.rej.remote_comm_id == 0 &&
-           msg.rej.reason == ROCE_CM_REJ_TIMEOUT;
+    return msg->kind == ROCE_CM_REJ && dev->role == CM_ACTIVE && msg->rej.remote_comm_id == 0 &&
+           msg->rej.reason == ROCE_CM_REJ_TIMEOUT;
 }
 
 /* Marks earlier messages of the peer as lost if our end cannot have received them when it sent
@@ -104,16 +101,16 @@ static bool gives_up_req(const struct cm_replay_dev *dev, size_t j)
  * DREQ, it has received no REJ. */
 static void find_crossed(struct cm_replay_dev *dev, size_t j)
 {
-    enum roce_cm kind = kind_of(dev, j);
-    bool no_rep = gives_up_req(dev, j);
+    bool crossed[ROCE_CM_CNT] = {[ROCE_CM_REJ] = true};
+    struct roce_cm_msg msg;
 
-    if (kind != ROCE_CM_REJ && kind != ROCE_CM_DREQ)
+    cm_exchange_message(dev->xs->trace, dev->x->pkt[j], &msg);
+    if (msg.kind != ROCE_CM_REJ && msg.kind != ROCE_CM_DREQ)
         return;
+    crossed[ROCE_CM_RTU] = crossed[ROCE_CM_DREQ] = msg.kind == ROCE_CM_REJ;
+    crossed[ROCE_CM_REP] = gives_up_req(dev, &msg);
     for (size_t k = 0; k < j; k++)
-        if (!is_ours(dev, k) &&
-            (kind_of(dev, k) == ROCE_CM_REJ || (no_rep && kind_of(dev, k) == ROCE_CM_REP) ||
-             (kind == ROCE_CM_REJ &&
-              (kind_of(dev, k) == ROCE_CM_RTU || kind_of(dev, k) == ROCE_CM_DREQ))))
+        if (!is_ours(dev, k) && crossed[kind_of(dev, k)])
             dev->lost[k] = 1;
 }
 

@@ -198,9 +198,9 @@ static void put_part(const struct check_args *args, FILE *json, const struct cap
 struct capture_check {
     const struct capture_item *item;
     FILE *to[TO_CNT]; /* streams of the outputs; NULL: no such output */
-    unsigned threads; /* as in struct check_options */
+    unsigned threads; /* number of threads; 0: check_capture() chooses the number */
     bool in_parallel; /* other captures are checked at the same time */
-    size_t mem_max;   /* as in struct check_options */
+    size_t mem_max;   /* memory limit of rnic/flow, bytes; 0: the default of rnic/flow */
     bool at_mem_max;  /* the analysis reached the memory limit */
     int status;
     struct error error; /* message; "": none */

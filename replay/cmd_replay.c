@@ -79,8 +79,8 @@ static const struct cli_opts table = {"replay", rows, sizeof(rows) / sizeof(rows
 
 struct replay_args {
     bool ladder, verbose, quiet;
-    unsigned sides; /* roles that our RNIC plays, or the target with --live (--side): bit set of
-                     * enum replay_role; 0: both */
+    unsigned sides; /* --side: roles of our RNIC, or with --live of the target; bit set of enum
+                     * replay_role; 0: both */
     bool strict;
     bool closed;
     const char *dump_path;

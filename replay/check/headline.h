@@ -12,7 +12,7 @@
 /* State of a connection: its worst problem. A larger value is worse. */
 enum headline_state {
     HEADLINE_OK,
-    HEADLINE_PAUSED, /* check_conn_paused() returns true */
+    HEADLINE_PAUSED, /* long silences are a notable part of the connection's time */
     HEADLINE_MARKED, /* the connection has congestion marks or CNPs, and was not slow */
     HEADLINE_SLOW,
     HEADLINE_LOSSY, /* the connection lost messages that were never retransmitted */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Programs: the names of the programs at both ends of a connection, from the interface descriptions
- * of a capture that rnic-run recorded. The report needs the names if both ends have the same
- * address. check.c uses this file after the packets were judged. The capture is then read a second
- * time.
+ * of a capture that rnic-run recorded. If both ends have the same address, the report distinguishes
+ * them by these names. After check.c has judged the packets, it calls programs_find(), which reads
+ * the capture a second time.
  */
 #ifndef REPLAY_CHECK_PROGRAMS_H
 #define REPLAY_CHECK_PROGRAMS_H

@@ -9,11 +9,11 @@
  *   4. two_points_del()
  *
  * A packet at one point equals a packet at the other point if their addresses, QP, PSN, opcode and
- * ICRC are equal. A retransmission can be equal to the first transmission, so the times decide
- * which of them match. A damaged packet still matches if its ICRC field or all its other headers
- * are unchanged. The times of the packets also limit the difference between the two clocks, because
- * in both directions a packet cannot arrive before it was sent. The memory used is 60 bytes for
- * each packet.
+ * ICRC are equal. If a retransmission equals the first transmission, the times show which of the
+ * packets match. A damaged packet matches if its ICRC field is equal, or if its addresses, QP, PSN
+ * and opcode are equal. No packet arrives before it was sent. So the times of packets in both
+ * directions limit the difference between the two clocks. The memory used is 60 bytes for each
+ * packet.
  */
 #ifndef REPLAY_CHECK_POINTS_TWO_POINTS_H
 #define REPLAY_CHECK_POINTS_TWO_POINTS_H
@@ -25,7 +25,7 @@ struct two_points;
 
 /* The packets of one connection from one endpoint to the other, between the two points. */
 struct two_points_path {
-    bool from_b;                   /* the packets pass the point of b first */
+    bool from_b;                   /* true: the packets pass capture point b before point a */
     uint64_t packets;              /* number of packets that passed the first point */
     uint64_t lost, damaged;        /* packets lost, and damaged, between the two points */
     uint64_t compared;             /* number of packets that both captures have */
@@ -37,11 +37,11 @@ struct two_points_path {
 struct two_points *two_points_new(void);
 void two_points_del(struct two_points *points); /* Frees the comparison. `points` may be NULL. */
 
-/* Returns the watch that records capture 0 (a) or 1 (b). */
+/* Returns the callbacks with which check_capture() records capture 0 (a) or 1 (b). */
 struct check_watch two_points_watch(struct two_points *points, unsigned capture);
 
-/* Sets the times of the first and the last frame of capture 0 or 1, of any protocol, ns. The
- * comparison ignores packets of the other capture before or after this time. */
+/* Sets the times of the first and the last frame of capture 0 or 1, ns. The frames may have any
+ * protocol. Packets that only the other capture has are not compared outside these times. */
 void two_points_ran(struct two_points *points, unsigned capture, uint64_t first_time,
                     uint64_t last_time);
 

@@ -109,10 +109,10 @@ static void find_differences(struct two_points *all)
     }
 }
 
-/* Guesses the median time difference of each direction without a matched packet, in which every
- * packet occurs several times. For the guess, matches the first of several equal packets in both
- * captures, because these two are usually the same packet. Afterwards removes these matches,
- * because some of them are wrong. */
+/* For each direction without a matched packet, guesses the median time difference. All packets of
+ * such a direction may occur several times. For the guess, matches the first of several equal
+ * packets in both captures, because these two are usually the same packet. Afterwards removes these
+ * matches, because some of them are wrong. */
 static void guess_medians(struct two_points *all, struct point_packet **a, struct point_packet **b)
 {
     two_points_match(all, a, b, MATCH_FIRST);
@@ -199,8 +199,8 @@ static bool is_during(const struct two_points *all, unsigned which, uint32_t dir
     return early >= (int64_t)other->first_time && late <= (int64_t)other->last_time;
 }
 
-/* Returns how many of the `lost` packets the receiver acknowledged. These packets were not lost;
- * the second capture only lacks them. */
+/* Returns how many of `lost` packets the receiver acknowledged. The network did not lose these
+ * packets; only the second capture lacks them. */
 static uint64_t missed_of(const struct point_direction *d, uint64_t lost)
 {
     const uint64_t missed = d->losses[!d->from_b].missed;

@@ -13,7 +13,7 @@
 #include "check/points/two_points.h"
 #include "util/keymap.h"
 
-#define FRAMES_LISTED 6u         /* number of lost frames in the report */
+#define FRAMES_LISTED 6u         /* maximum number of frame numbers in the report */
 #define NO_MATE       UINT32_MAX /* point_packet.mate: the other capture lacks the packet */
 
 struct point_packet {
@@ -25,8 +25,8 @@ struct point_packet {
     uint32_t flow; /* index in two_points.flow */
     uint32_t mate; /* index of the packet in the other capture, or NO_MATE */
     uint8_t naks;  /* number of sequence NAKs for this transmission, at most 255 */
-    bool copy : 1; /* the analysis of the capture took the packet for a copy of an earlier packet,
-                    * made by the network or the capture; it may be wrong (two_points_counts()) */
+    bool copy : 1; /* the analysis of the capture considers this packet a duplicate that the network
+                    * or the capture made; two_points_counts() corrects errors of the analysis */
     bool damaged : 1;
     bool in_disorder : 1; /* captured after a packet that was sent later, or before one that was
                            * sent earlier */
@@ -74,9 +74,9 @@ struct point_result {
     struct point_delay delay; /* valid if `timed` */
     uint64_t packets[2];      /* number of packets at the first and the second point */
     /* Packets captured only at the first point. `outside`: packets that passed while the second
-     * capture was not running. `missed`: packets that were acknowledged, so only the second capture
-     * lacks them. `lost`: all other packets. If the second capture lacks the whole direction, all
-     * packets are `missed`. */
+     * capture was not running. `missed`: packets that the receiver acknowledged, so they arrived
+     * and only the capture lacks them. `lost`: all other packets. If the second capture lacks the
+     * whole direction, `lost` is 0, and `missed` also counts the other packets. */
     uint64_t lost, missed, outside;
     /* Packets captured only at the second point. `outside_first`: packets that passed while the
      * first capture was not running. `only_second`: all other packets. */
@@ -85,7 +85,7 @@ struct point_result {
     uint64_t reordered; /* packets that were overtaken between the two points by a packet that
                          * passed the first point later */
     uint64_t behind;    /* packets that were lost or late after the second point */
-    uint32_t frame[FRAMES_LISTED]; /* first lost packets */
+    uint32_t frame[FRAMES_LISTED]; /* frame numbers of the first lost or missed packets */
 };
 
 struct point_direction {
@@ -100,8 +100,8 @@ struct point_direction {
     struct point_losses losses[2]; /* [0]: inferred from capture a, [1]: from b */
     uint32_t begin[2];             /* index of the first packet in point_capture.by_dir */
     uint32_t cnt[2];               /* number of packets in each capture */
-    /* First and last packet of the direction that both captures have. The elements are for capture
-     * a and b: index among the packets of the direction. */
+    /* For capture a and b: index, among the packets of the direction, of the first and the last
+     * packet that both captures have. */
     uint32_t first_common[2], last_common[2];
     struct point_result result; /* set by two_points_compare() */
 };

@@ -173,8 +173,7 @@ void two_points_match_damaged(struct two_points *all, uint32_t dir)
 {
     const unsigned second = !all->dir[dir].from_b;
     struct point_capture *first = &all->at[!second];
-    uint32_t at = 0; /* index of the packet at the first point after the packet that was matched
-                      * last */
+    uint32_t at = 0; /* index of the packet after the latest match, at the first point */
 
     for (uint32_t i = 0; i < all->dir[dir].cnt[second]; i++) {
         struct point_packet *p = two_points_packet(all, second, dir, i), *o;

@@ -31,8 +31,8 @@ struct drill_net {
     enum roce_encap encap;
     uint8_t dut_addr[16], own_addr[16];
     uint8_t dut_mac[6], own_mac[6];
-    /* QPN of the drill's own end that is the peer of object 0 of the script. For object N, it is
-     * own_qpn + N. */
+    /* QPN at the drill's own end for the peer of object 0 of the script. The peer of object N has
+     * the QPN own_qpn + N. */
     uint32_t own_qpn;
 };
 
@@ -48,18 +48,17 @@ uint32_t drill_own_qpn(const struct drill_net *net, int object);
 uint32_t drill_own_key(int object);
 uint64_t drill_own_address(int object);
 
-/* The text of a drill names QPs of the drill's own end by the DRILL_OWN_QPNS numbers from
- * DRILL_OWN_QPN. A device in real time assigns other QPNs at run time (drill_net.own_qpn);
- * drill_qpn() converts. */
+/* First QPN, and number of QPNs, of the drill's own end in the text of a drill. With a device in
+ * real time, these QPs have other QPNs on the wire (drill_net.own_qpn). */
 #define DRILL_OWN_QPN  0x100u
 #define DRILL_OWN_QPNS 4096u
 
-/* Converts a QPN in the text of a drill to the QPN on the wire. Returns a QPN outside of the range
- * of DRILL_OWN_QPNS unchanged. */
+/* Converts a QPN in the text of a drill to the QPN on the wire. Returns a QPN that does not belong
+ * to the drill's own end unchanged. */
 uint32_t drill_qpn(const struct drill_net *net, uint64_t qpn);
 
-/* Return a starting PSN: of the requests that the DUT sends on this QP, and of the requests that
- * the drill sends to this QP. */
+/* drill_dut_psn() returns the starting PSN of the requests that the DUT sends on this QP,
+ * drill_own_psn() that of the requests that the drill sends to this QP. */
 uint32_t drill_dut_psn(const struct script_object *qp);
 uint32_t drill_own_psn(const struct script_object *qp);
 

@@ -59,11 +59,10 @@ static void stop_at(struct drill_engine *e, const struct script_step *step,
         r->verdict = verdict;
 }
 
-/* Sets the times from which the time window of the next event counts. The upper bound of the window
- * counts from `base`, the lower bound from `anchor`. In virtual time, both are the time of this
- * event. In real time, an event whose line has no delay may be reported late, for example a
- * completion that the agent reports. So `anchor` is then the time of the latest event whose line
- * has a delay. */
+/* Sets the times from which the time window of the next line counts: `base` for its upper bound,
+ * `anchor` for its lower bound. In virtual time, both are the time of `event`. In real time, a
+ * device may report an event late, for example a completion through the agent. So in real time,
+ * `event` sets `anchor` only if its line has a delay or expects the absence of an event. */
 static void set_base(struct drill_engine *e, const struct script_event *event, uint64_t time)
 {
     /* In real time, the engine may see a packet before a completion although the device sent the
@@ -288,9 +287,9 @@ static bool check_value(struct drill_engine *e, const struct script_event *event
     }
 }
 
-/* After the first alternative of an action has failed, returns the alternative that matches, or
- * NULL. The alternative of a verb expects the opposite result, so it matches whenever the verb's
- * own line failed. */
+/* Called after the first alternative of an action failed. Returns another alternative that matches,
+ * or NULL. The other alternative of a verb always matches, because it expects the opposite result.
+ */
 static const struct script_event *met_alternative(struct drill_engine *e,
                                                   const struct script_step *step)
 {

@@ -9,7 +9,7 @@
 #include "drill/words.h"
 #include "util/strbuf.h"
 
-#define SLACK_NS  4000000u   /* least tolerance of a lower time bound in real time, ns */
+#define SLACK_NS  4000000u   /* real time: least reduction of a lower time bound, ns */
 #define ABSENT_NS 250000000u /* real time: longest extra wait of match_none_end(), ns */
 
 uint64_t match_time_after(uint64_t base, uint64_t delta)

@@ -51,8 +51,7 @@ struct drill_engine {
     uint64_t later;    /* real time: earliest start of an alternative's window that begins after
                         * the window of the first alternative, ns after `base`; 0: none */
     bool alternatives; /* the current step has alternatives */
-    uint64_t stalled;  /* total time for which the device did not run from the start of the drill
-                        * to `base`, ns */
+    uint64_t stalled;  /* sum of the times before `base` for which the device did not run, ns */
     uint64_t late;     /* sum of the delays with which the drill sent packets or called verbs in
                         * real time, ns */
     unsigned timers;
@@ -69,8 +68,8 @@ struct drill_engine {
     unsigned notified_cnt, notified_total;
     unsigned cm_event[DRILL_QUEUE_MAX];
     unsigned cm_event_cnt;
-    const struct script_event *whole[SCRIPT_OBJECTS_MAX]; /* events with the time "*": they
-                                                           * exclude an event for the whole drill */
+    const struct script_event *whole[SCRIPT_OBJECTS_MAX]; /* lines with the time "*", which forbid
+                                                           * an event in the whole drill */
     unsigned whole_cnt;
     char problem[320]; /* reason why the first alternative of the step does not match */
     struct drill_diff diff;

@@ -119,9 +119,9 @@ static void add_sent(const struct drill_context *ctx, struct drill_history *h, i
     h->cnt++;
 }
 
-/* Returns the MSN of a response with this PSN, in which the drill is the responder: the number of
- * messages of the DUT that end at or before the PSN. A READ already counts at its first response.
- * If `nak` is true, does not count the message that the NAK refuses. */
+/* Returns the MSN of a response with this PSN that the drill sends: the number of messages of the
+ * DUT that end at or before the PSN. A READ already counts at its first response. If `nak` is true,
+ * does not count the message that the NAK refuses. */
 static uint32_t own_msn(const struct drill_context *ctx, int qp, uint32_t psn, bool nak)
 {
     const struct drill_history *h = &ctx->dut[qp];
@@ -249,10 +249,9 @@ bool drill_fill_compare(const struct drill_context *ctx, const struct script_fil
     return true;
 }
 
-/* Returns where the payload of a packet begins in the contents that its line names. If the line
- * names a memory region without an offset, and the packet accesses an address in this region, this
- * is the offset of the address in the region. Otherwise it is the offset of the payload in the
- * message. */
+/* Returns the offset of a packet's payload in the contents that its line names. If the line names a
+ * memory region without an offset, and the packet accesses this region, returns the offset of the
+ * accessed address in the region. Otherwise returns the offset of the payload in the message. */
 static uint64_t fill_base(const struct drill_context *ctx, const struct script_packet *packet,
                           bool from_dut, const struct roce_pkt *pkt)
 {

@@ -355,7 +355,7 @@ static bool parse_fails(struct parser *p, struct script_event *event)
 }
 
 /* Reads the first operands of a bind: "id 1 mw W" in the line "post bind Q id 1 mw W mr M len 64".
- * The option INVALIDATE stores the memory window. */
+ * Stores the memory window as the value of the option INVALIDATE. */
 static bool parse_window(struct parser *p, struct script_event *event)
 {
     struct script_value *window = &event->options.value[SCRIPT_OPT_INVALIDATE];

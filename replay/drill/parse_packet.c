@@ -81,8 +81,7 @@ struct packet_parser {
     bool expected;
     bool altered; /* the network alters the next field, after the sender has computed the ICRC */
     const struct roce_opcode *op;
-    uint64_t
-        given; /* items of the line that set no field of a header: set of bits, by their kind */
+    uint64_t given; /* items of the line that set no header field: bit set of enum item_kind */
 };
 
 bool parse_packet_qp(struct parser *p, int *qp)

@@ -32,8 +32,8 @@
 
 /* ---- values in a script ---------------------------------------------------------------------- */
 
-/* A number in a script, or the name of an object plus an offset. Which property of the object the
- * name means depends on the option or field: its address, key, QPN or SRQ number. */
+/* A number in a script, or the name of an object plus an offset. Depending on the option or field,
+ * the name means the object's address, key, QPN or SRQ number. */
 struct script_value {
     int object; /* index of the object; SCRIPT_NO_OBJECT if `num` is the whole value */
     uint64_t num;
@@ -209,8 +209,8 @@ struct script_field {
 };
 
 struct script_cm_field {
-    const struct roce_field *field; /* description of the field; NULL: a field of the MAD header */
-    bool mad;
+    const struct roce_field *field; /* description of the field */
+    bool mad;                       /* the field is in the MAD header */
     bool any;
     struct script_value value;
 };

@@ -30,7 +30,7 @@ struct drill_case {
     struct script script; /* parsed drill; all zero if the drill cannot be parsed */
     struct drill_result result;
     char *recorded;             /* path of the recording, or NULL */
-    const char *device_options; /* drill_suite_options.device_options */
+    const char *device_options; /* options that select the device, quoted for a shell, or NULL */
     size_t position;            /* number of the drill in the list of the drills of all shards,
                                  * from 0 */
     /* Members that only `rocedrill merge` sets, for a case that another process played; else

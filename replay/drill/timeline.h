@@ -16,7 +16,8 @@
 void timeline_text(struct drill_engine *e, unsigned line, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Adds a frame that the drill sends to the log, and passes it to the flow oracle. */
+/* Adds to the log a frame that the drill sends, and passes the frame to the flow oracle
+ * (sim/flow_oracle.h). */
 void timeline_sent(struct drill_engine *e, const struct script_event *event, const uint8_t *bytes,
                    size_t len);
 

@@ -72,7 +72,7 @@ void device_cm_close(struct device_cm *c)
     memset(c, 0, sizeof(*c));
 }
 
-/* Returns those parameters of the program's QP that are in a REQ and in a REP. */
+/* Returns the parameters of the program's QP that both a REQ and a REP contain. */
 static struct rnic_cm_param param_of(const struct script_options *o, uint32_t qpn, uint32_t psn)
 {
     return (struct rnic_cm_param){

@@ -8,8 +8,8 @@
 #include "util/keymap.h"
 #include "wire/gid.h"
 
-#define POLL_NS     UINT64_C(3000000)     /* maximum time between two polls of the agent */
-#define STAMP_LIMIT UINT64_C(10000000000) /* maximum age of a time stamp, ns */
+#define POLL_NS     UINT64_C(3000000)     /* maximum time between two polls of the agent, ns */
+#define STAMP_LIMIT UINT64_C(10000000000) /* age above which a time stamp is ignored, ns */
 
 /* Received frame that the engine has not fetched. */
 struct live_frame {
@@ -109,8 +109,8 @@ static void receive_idle(void *user)
     receive_frames(user, 0);
 }
 
-/* Receives frames, then polls the agent. The queue then has all frames that arrived until the time
- * that the function returns. */
+/* Receives frames, then polls the agent. Returns a time. The queue contains all frames that arrived
+ * before this time. */
 static uint64_t device_wait(struct drill_device *dev, uint64_t until)
 {
     uint64_t now = device_clock(dev), end = now + POLL_NS < until ? now + POLL_NS : until;

@@ -188,8 +188,8 @@ static bool check_created(const struct reply_check *check, const json_t *reply)
     return true;
 }
 
-/* Checks the members that are in a reply only for certain operations (member `op` of the
- * request). */
+/* Checks the members of a reply that depend on the operation, which is member `op` of the
+ * request. */
 static bool check_result(const struct reply_check *check, const json_t *request,
                          const json_t *reply)
 {

@@ -34,12 +34,12 @@ struct posted_message {
 /* Properties of a line that sends a packet to the device or calls a verb. The following lines,
  * which expect the effects, depend on them. */
 struct from_meaning {
-    char content[80]; /* contents of a receive buffer as words of a line, such as "fill 58", for
-                       * the line that expects the completion of the receive; "": none */
+    char content[80]; /* words for the contents of a receive buffer, such as "fill 58", in the line
+                       * that expects the completion of the receive; "": none */
     char memory[16];  /* name of the region from which the device must read the data of its READ
                        * responses, or "" */
-    bool verb; /* the line calls a verb. After a verb such as a posted receive, the device may
-                * send an ACK with its new credits */
+    bool verb; /* the line calls a verb. If the verb posts a receive, the device may send an ACK
+                * with its new credits */
 };
 
 struct expected_lines {

@@ -98,8 +98,8 @@ static int add_verb(struct from_drill *d, const char *text)
     return from_line_end(d, 0, (struct from_meaning){.verb = true});
 }
 
-/* Adds the memory that WRITEs access to the memory regions of the drill. Returns the length of the
- * longest message that consumes a receive WQE, or -1 and an error. */
+/* Extends the memory regions of the drill by the ranges that WRITEs access. Returns the length of
+ * the longest message that consumes a receive WQE, or -1 and an error. */
 static int64_t measure(struct source *s)
 {
     struct expected_delivery delivery;
@@ -261,8 +261,8 @@ static int add_message(struct source *s, const struct dgram_message_reader *read
     return from_line_end(s->d, 0, (struct from_meaning){.verb = true});
 }
 
-/* Adds the remote memory that the messages access to the memory regions of the drill. Returns the
- * sum of the lengths of the messages, bytes, or -1 and an error. */
+/* Extends the memory regions of the drill by the remote ranges that the messages access. Returns
+ * the sum of the lengths of the messages, bytes, or -1 and an error. */
 static int64_t measure_messages(struct source *s, struct dgram_message_reader reader)
 {
     struct dgram_message m;

@@ -255,8 +255,8 @@ static int write_wait(struct writer *w, const struct from_step *step)
     rc = play_so_far(w, line, &script, &result);
     if (rc == 0)
         write_rows(w, &result, UINT64_MAX, step);
-    /* If the last row has only the reason why this run of the drill ended, do not count the row.
-     * The log of a run with further lines does not have it. */
+    /* If the last row only explains why this run of the drill ended, do not count the row. A run
+     * with further lines does not log such a row. */
     if (rc == 0 && w->rows && result.log[w->rows - 1].line != 0 && !result.log[w->rows - 1].frame)
         w->rows--;
     drill_result_free(&result);

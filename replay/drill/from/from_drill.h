@@ -27,9 +27,9 @@
 struct from_step {
     char *text;        /* the line without its time; NULL: the step is a wait */
     uint32_t frame;    /* frame number in the capture; 0 if there is none */
-    char unit;         /* only for a wait: name of the `let` constant whose value is the shortest
-                        * permitted time, one letter; 0: no constant */
-    uint64_t least_ns; /* only for a wait: value of the constant, ns */
+    char unit;         /* only for a wait: one-letter name of the `let` constant for the shortest
+                        * permitted time; 0: no constant */
+    uint64_t least_ns; /* only for a wait: shortest permitted time, ns */
     struct from_meaning meaning;
 };
 
@@ -78,8 +78,8 @@ int from_line_end(struct from_drill *d, uint32_t frame, struct from_meaning mean
  * 0. Returns 0, or -1 and an error. */
 int from_wait(struct from_drill *d, char unit, uint64_t least_ns);
 
-/* Makes the region of an R_Key contain a range. Creates the region if the R_Key has none. Ignores
- * the range if the region would become longer than FROM_REGION_MAX. Returns 0, or -1 and an error
+/* Extends the region of an R_Key so that it contains a range. If the R_Key has no region, creates
+ * one. Does not extend a region to more than FROM_REGION_MAX bytes. Returns 0, or -1 and an error
  * if there are too many regions. */
 int from_region_add(struct from_drill *d, uint32_t rkey, uint64_t va, uint64_t len);
 
@@ -95,9 +95,9 @@ void from_print_opcode(FILE *out, const struct roce_opcode *op);
 /* Prints the access rights as words, such as " access write,read". */
 void from_print_access(FILE *out, unsigned access);
 
-/* Prints " WORD NAME+OFFSET" if the R_Key has a region. NAME is `prefix` and the index of the
- * region. If the R_Key has no region, or the address is below the region, prints the address as a
- * number, followed by `key_word` and the R_Key or the region. */
+/* Prints " WORD NAME+OFFSET", where NAME is `prefix` and the index of the R_Key's region. For an
+ * address below the region, prints " WORD ADDRESS KEY_WORD NAME". For an R_Key without a region,
+ * prints " WORD ADDRESS KEY_WORD R_KEY". */
 void from_print_place(const struct from_drill *d, FILE *out, const char *word, char prefix,
                       uint32_t host, uint64_t va, uint32_t rkey, const char *key_word);
 

@@ -19,8 +19,7 @@ struct source {
     struct from_directions q;
     uint64_t local_len, local_next;
     bool timeout;     /* an ACK timer expires in the drill */
-    uint8_t rnr_code; /* constant W of the drill is the time of one RNR timer code. This member
-                       * is the code + 1; 0: the drill does not define W */
+    uint8_t rnr_code; /* 1 + RNR timer code whose time is the constant W of the drill; 0: no W */
     uint8_t rnr[FROM_QPS_MAX]; /* for each QP: 1 + timer code of the RNR NAK after which the QP
                                 * waits; 0: the QP does not wait */
 };
@@ -62,8 +61,8 @@ static int claim_memory(struct source *s, const struct inferred_setup *setup,
     return 0;
 }
 
-/* Infers the work requests, and adds the memory that they access to the drill. Returns 0, or -1 and
- * an error. */
+/* Infers the work requests. Adds their remote memory and the lengths of their local buffers to the
+ * drill. Returns 0, or -1 and an error. */
 static int choose_memory(struct source *s)
 {
     struct work_requests wrs;

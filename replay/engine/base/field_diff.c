@@ -153,8 +153,6 @@ static bool read_first_msn_fits(int8_t style, uint32_t recorded, uint32_t replay
     return style == 1 ? off == 0 || off == -1 : off == style;
 }
 
-/* Compares a recorded response with a response of our RNIC, in those fields that the specification
- * prescribes. `style` is inferred_setup.read_first_msn. */
 void field_diff_compare(const struct trace_packet *p, const struct tx_response *ours, int8_t style,
                         struct field_diffs *d)
 {

@@ -48,8 +48,8 @@ static inline void field_diffs_clear(struct field_diffs *d)
 /* Copies the differences of *from to *to. */
 void field_diffs_copy(struct field_diffs *to, const struct field_diffs *from);
 
-/* Sets *d to all differences between two responses. `read_first_msn` is
- * inferred_setup.read_first_msn. */
+/* Sets *d to all differences between two responses. `read_first_msn` shows whether the
+ * recorded responder counts a READ before or after its response First (infer/packet_log.h). */
 void field_diff_compare(const struct trace_packet *p, const struct tx_response *ours,
                         int8_t read_first_msn, struct field_diffs *d);
 

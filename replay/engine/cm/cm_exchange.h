@@ -21,8 +21,8 @@ struct cm_exchange_end {
     uint32_t lost;       /* number of captured messages to this end that the end cannot have
                           * received, as its later messages show */
     uint32_t only_ours;  /* number of messages that only our CM sent */
-    uint32_t optional;   /* number of captured MRA, LAP and APR messages, which a program may send
-                          * at any time */
+    uint32_t optional;   /* number of messages of the end that are not compared: MRA, LAP, APR, and
+                          * a REJ that follows a REJ of the peer */
     uint32_t diff_cnt;   /* number of messages that differ */
     const char *stopped; /* reason why the comparison stopped, or NULL */
 };

@@ -28,8 +28,8 @@ struct sent_mad {
     bool used;
 };
 
-/* State of the replay of one end of an exchange. Our CM replaces the CM of this end, which is
- * called our end below. The peer is the other end. */
+/* State of the replay of one end of an exchange. Our CM replaces the CM of this end; comments call
+ * it "our end". The peer is the other end. */
 struct cm_replay_dev {
     const struct cm_replay_watch *watch; /* callbacks, or NULL */
     struct cm_exchanges *xs;
@@ -88,8 +88,8 @@ static bool answers_request(enum roce_cm answer, enum roce_cm kind)
     }
 }
 
-/* Returns whether our end sent the message before it received a REP: a REJ without the
- * communication ID of the peer, because the program closed the connection after its REQ. */
+/* Returns whether our end gave up its REQ with this message, because its program closed the
+ * connection before a REP arrived. Such a REJ lacks the communication ID of the peer. */
 static bool gives_up_req(const struct cm_replay_dev *dev, const struct roce_cm_msg *msg)
 {
     return msg->kind == ROCE_CM_REJ && dev->role == CM_ACTIVE && msg->rej.remote_comm_id == 0 &&
@@ -97,8 +97,8 @@ static bool gives_up_req(const struct cm_replay_dev *dev, const struct roce_cm_m
 }
 
 /* Marks earlier messages of the peer as lost if our end cannot have received them when it sent
- * message `j`. Before our end sends a REJ, it has received no REJ, RTU or DREQ. Before it sends a
- * DREQ, it has received no REJ. */
+ * message `j`. Before our end sends a REJ, it has received no REJ, RTU or DREQ. If the REJ gives up
+ * a REQ, our end has received no REP. Before our end sends a DREQ, it has received no REJ. */
 static void find_crossed(struct cm_replay_dev *dev, size_t j)
 {
     bool crossed[ROCE_CM_CNT] = {[ROCE_CM_REJ] = true};
@@ -137,10 +137,10 @@ static void find_lost(struct cm_replay_dev *dev)
             for (size_t k = i; k < j; k++)
                 if (!is_ours(dev, k) && answers_request(kind_of(dev, k), kind))
                     dev->lost[k] = 1;
-        /* Our end sends a DREQ only before it receives a DREQ from the peer. So an earlier captured
-         * DREQ of the peer was lost, or reached our end after our DREQ. The capture may show our
-         * end's DREP, which answers the peer's DREQ, before our end's DREQ. If our end sent its
-         * DREQ first, its DREP overtook its DREQ in the network. */
+        /* After our end received a DREQ, it sends no DREQ. So an earlier captured DREQ of the peer
+         * was lost, or reached our end after our DREQ. If our DREP was captured before our DREQ,
+         * either the DREP overtook our DREQ in the network (`overtaken`), or the peer's DREQ did
+         * arrive first (`answered`). */
         if (kind != ROCE_CM_DREQ || i > 0)
             continue;
         for (size_t k = 0; k < j; k++)

@@ -12,9 +12,9 @@
 #include "engine/reasons/rc_reasons.h"
 #include "infer/request_table.h"
 
-/* The comparison searches reasons for at most this number of inconclusive responses of one
- * direction, which bounds its time. All further differences of the direction get the reason that
- * was found last. */
+/* Maximum number of inconclusive responses of one direction for which the comparison searches the
+ * reason. A limit is necessary, because each search takes time. All further differences of the
+ * direction get the reason that was found last. */
 #define INCONCLUSIVE_MAX 4096u
 
 /* Returns the index in trace.pkt of the request with the PSN of response `event`. If several copies
@@ -82,8 +82,8 @@ static bool is_doubted(const struct response_cmp *cmp, const struct response_cas
              (c->opcode || c->data || !cmp->repeats || counts_one_copy(c)));
 }
 
-/* Returns whether the capture lacks every copy of a request of a direction, or the copy that the
- * responder executed. Also returns true if the direction was not replayed. */
+/* Returns whether a direction has a request whose executed copy was not captured, or of which no
+ * copy was captured. Also returns true if the direction was not replayed. */
 static bool has_gap(const struct response_cmp *cmp, const struct rc_direction *dir)
 {
     (void)cmp;
@@ -125,11 +125,10 @@ static bool key_was_used(const struct response_cmp *cmp, const struct request_pk
     return false;
 }
 
-/* Returns whether the packets do not show why the responder refused a request, and our RNIC refuses
- * the same request with another NAK. The responder may have a reason that no packet shows: a local
- * fault (NAK 0x63, R090), a change of the QP's rights or resources by its program (NAK 0x61), or an
- * unknown XRC SRQ number (NAK 0x62, R180). But if no executed request had the R_Key of the request,
- * the key is wrong, and the responder must send NAK 0x62. */
+/* Returns whether the responder may refuse a request with another NAK than our RNIC, for a reason
+ * that no packet shows: a local fault (NAK 0x63, R090), a change of the QP's rights or resources by
+ * its program (NAK 0x61), or an unknown XRC SRQ number (NAK 0x62, R180). If no executed request had
+ * the R_Key of the request, the key is wrong, and the responder must send NAK 0x62. */
 static bool refuses_for_own_reason(const struct response_cmp *cmp, uint32_t event,
                                    const struct field_diffs *d)
 {
@@ -261,7 +260,7 @@ static int report_response_diff(struct response_cmp *cmp, uint32_t event, struct
     if (why) {
         cmp->res->lacks |= lacks;
         count_inconclusive(cmp, event, why);
-        /* A response that differs only in its data still shows its request as executed. */
+        /* Even with other data, the response shows that the responder executed the request. */
         if (c.data && why != inconclusive_stale &&
             event_executed_to(s, event) > cmp->recorded_acked)
             cmp->recorded_acked = event_executed_to(s, event);
@@ -341,7 +340,7 @@ int classify_diff(struct response_cmp *cmp, uint32_t event, struct tx_response *
     if (event_executed_to(&cmp->dir->setup, event) > cmp->recorded_acked)
         cmp->recorded_acked = event_executed_to(&cmp->dir->setup, event);
     if (cmp->dir->setup.fatal_nak == event)
-        /* Like an ACK, a fatal NAK answers the request with its PSN. */
+        /* The fatal NAK is the answer to the request that has the PSN of the NAK. */
         cmp->recorded_acked = cmp->dir->setup.event[event].rel;
     if (ours)
         ours->matched = true;

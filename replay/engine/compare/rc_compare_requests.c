@@ -240,12 +240,12 @@ static void note_our_go_backs(struct request_cmp *cmp, uint32_t event)
     }
 }
 
-/* Returns whether our RNIC sent its latest copy of PSN `rel` up to event `event` because a sequence
- * NAK asks for this PSN. */
+/* Examines the latest copy of PSN `rel` that our RNIC sent before or at event `event`. Returns
+ * whether our RNIC sent this copy because of a sequence NAK with this PSN. */
 static bool answered_nak(const struct request_cmp *cmp, int64_t rel, uint32_t event)
 {
     const struct requester_run *a = cmp->run;
-    size_t low = 0, high = a->tx_cnt; /* limits of the binary search for the entry after the copy */
+    size_t low = 0, high = a->tx_cnt; /* binary search for the entry after this copy */
     const struct tx_request *tx;
 
     while (low < high) {
@@ -397,8 +397,9 @@ static bool is_first_copy_unseen(const struct inferred_setup *s, int64_t rel)
     return false;
 }
 
-/* Returns whether the request captured before request `event` is an Only packet without payload
- * with the previous PSN, of which the capture lacks the first copy. */
+/* Examines the request that was captured before request `event`. Returns whether it has the
+ * previous PSN, is an Only packet without payload but not a READ, and its first copy was not
+ * captured. */
 static bool follows_unseen_empty(const struct inferred_setup *s, uint32_t event)
 {
     uint32_t i = event;

@@ -16,8 +16,8 @@
 #include "util/sort.h"
 #include "wire/codes.h"
 
-/* Maximum time between two responses that a responder sends in direct sequence, ns. The time is
- * longer if the requester retransmits between the two. */
+/* Maximum time between two consecutive responses of a responder, ns. If the requester retransmits
+ * between the two, the time is longer. */
 #define TRAIN_NS 1000000u
 
 /* Number of latest entries of dir->advance (advances of our ePSN) that progress_past() reads before
@@ -43,10 +43,9 @@ static bool may_be_late(const struct response_cmp *cmp, uint32_t event,
     if (cmp->latest == EVENT_NONE)
         return true;
     latest = event_time(s, cmp->latest);
-    /* The earlier copy was captured after the request that the previous recorded response answers,
-     * or is that request. `event` may then be the response to the earlier copy under one of two
-     * conditions. It directly follows the previous response in time, or its MSN is not lower than
-     * any earlier MSN. */
+    /* The earlier copy is the request that the previous recorded response answers, or was captured
+     * after it. Then `event` may be the delayed response if it follows the previous response
+     * within TRAIN_NS, or if no earlier response has a higher MSN. */
     if (late->event >= cmp->latest)
         return event_time(s, event) - cmp->prev_response_time <= TRAIN_NS ||
                (roce_opcode_has(roce_opcode(p->opcode), ROCE_HDR_AETH) &&
@@ -253,9 +252,9 @@ static bool msn_at(const struct response_cmp *cmp, int64_t rel, uint32_t *msn)
     return true;
 }
 
-/* Returns whether a conformant responder cannot send an ACK with PSN `rel`, because the PSN belongs
- * to a READ or an atomic. The response to such a request has data. A conformant responder sends an
- * ACK with this PSN only if a SEND or WRITE was retransmitted after the READ or atomic. */
+/* Returns whether a conformant responder answers PSN `rel` with data instead of an ACK, because the
+ * PSN belongs to a READ or an atomic. Returns false if a SEND or WRITE was retransmitted after the
+ * READ or atomic, because the responder may answer the duplicate by an ACK with this PSN. */
 static bool answered_by_data(const struct response_cmp *cmp, int64_t rel)
 {
     const struct inferred_setup *s = &cmp->dir->setup;
@@ -344,8 +343,8 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
             field_diff_add_num(&d, "aeth.msn", FIELD_NUMBER, p->msn, msn);
         }
     }
-    /* Our RNIC must have sent an ACK for the request, unless no request that it executed since its
-     * latest response has AckReq. Without AckReq, our RNIC may delay the ACK (R099, R110). */
+    /* Our RNIC may delay an ACK until it executes a request with AckReq (R099, R110). So a missing
+     * ACK is a difference only if our RNIC executed such a request since its latest response. */
     if (d.cnt == 0 && cmp->acked < at->rel && cmp->ack_due > cmp->acked &&
         cmp->ack_due < response_cmp_epsn(cmp))
         field_diff_add(&d, "answer", "RC Acknowledge",
@@ -504,7 +503,8 @@ static void count_ours(struct response_cmp *cmp)
 }
 
 /* Compares one direction. If `why` is not NULL, all differences are inconclusive and `why` is the
- * reason. `possible` is response_cmp.possible. Returns 0, or -1 if out of memory. */
+ * reason. `possible`: a conformant responder can have sent all responses. Returns 0, or -1 if out
+ * of memory. */
 static int compare_direction(struct response_comparison *all, struct session *session,
                              uint32_t dir_idx, struct response_by_psn *by_psn, const char *why,
                              bool possible)

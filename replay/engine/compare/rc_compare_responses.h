@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Compare: compares the packets of the recorded RC endpoints with those of our RNICs in their
- * place, after play/. engine/replay.c calls rc_compare_responses(), rc_compare_requests()
- * (rc_compare_requests.h) and, with `strict`, strict_compare.h. For each recorded response, in
- * capture order (rc_compare_state.h):
+ * Compare: compares the packets of the recorded RC endpoints with those that our RNICs sent in
+ * their place while engine/play played the session. engine/replay.c calls rc_compare_responses(),
+ * rc_compare_requests() (rc_compare_requests.h) and, with `strict`, strict_compare.h. For each
+ * recorded response, in capture order (rc_compare_state.h):
  *
  *   1. rc_match_at()      finds the response of our RNIC to compare with              rc_match.h
  *   2. copies_allow_*()   decide which MSNs fit if the request has several copies    rc_copies.h

@@ -390,7 +390,7 @@ static void *run_cases(void *arg)
 
 /* Moves the cases that were not played to the end of suite->at. Returns 0, or -1 if out of
  * memory. */
-static int set_apart(struct drill_suite *suite)
+static int move_unplayed(struct drill_suite *suite)
 {
     struct error error;
     struct drill_case *sorted = calloc(suite->cnt + 1, sizeof(*sorted));
@@ -471,7 +471,7 @@ int drill_suite_run(struct drill_suite *suite, const struct drill_suite_options 
         pthread_join(thread[--started], NULL);
     pthread_mutex_destroy(&runner.lock);
     file_queue_free(&runner.queue);
-    if (runner.stopped && set_apart(suite) != 0)
+    if (runner.stopped && move_unplayed(suite) != 0)
         return error_set(error, "no memory");
     if (!runner.failed)
         return 0;

@@ -208,7 +208,7 @@ static bool is_cut_by_mtu(const struct inferred_setup *s)
     return false;
 }
 
-static int choose_runs(struct cm_peer_conns *conns)
+static int match_directions(struct cm_peer_conns *conns)
 {
     struct session *d = conns->live->drive;
 
@@ -317,7 +317,7 @@ int cm_peer_conns_open(struct cm_peer_conns *conns, struct live *live,
                        struct rc_requester *requester, struct live_cm *cm)
 {
     *conns = (struct cm_peer_conns){.live = live, .post = requester, .cm = cm};
-    if (!allocate_conns(conns) || choose_runs(conns) != 0)
+    if (!allocate_conns(conns) || match_directions(conns) != 0)
         return -1;
     choose_by_keys(conns);
     return 0;

@@ -416,12 +416,12 @@ static void print_peers(FILE *out, const struct replay *r)
     for (uint32_t i = 0; i < r->trace.flows.cnt; i++) {
         char buf[64];
         struct strbuf t = strbuf_of(buf, sizeof(buf));
-        bool told = !r->connections.rxe[i];
+        bool named = !r->connections.rxe[i];
 
-        for (uint32_t k = 0; k < i && !told; k++)
-            told = r->connections.rxe[k] &&
-                   memcmp(r->trace.flow[k].src, r->trace.flow[i].src, 16) == 0;
-        if (told)
+        for (uint32_t k = 0; k < i && !named; k++)
+            named = r->connections.rxe[k] &&
+                    memcmp(r->trace.flow[k].src, r->trace.flow[i].src, 16) == 0;
+        if (named)
             continue;
         strbuf_add_addr(&t, r->trace.flow[i].src);
         fprintf(out, "%s%s", sep, buf);

@@ -89,7 +89,7 @@ static bool sets_up_selected(const struct selection *s, const struct replay *r,
 
 /* Chooses the directions of the selected connections. A direction is the requests of one QP and the
  * responses to them. Returns 0, or -1 and an error. */
-static int choose_runs(struct selection *s, const struct replay *r, struct error *error)
+static int choose_directions(struct selection *s, const struct replay *r, struct error *error)
 {
     uint8_t *first = s->run;
 
@@ -118,7 +118,7 @@ static int choose_runs(struct selection *s, const struct replay *r, struct error
     return 0;
 }
 
-static void keep_sides(struct selection *s, const struct replay *r, uint8_t *claimed)
+static void mark_packets(struct selection *s, const struct replay *r, uint8_t *claimed)
 {
     for (size_t i = 0; i < r->connections.dir_cnt; i++) {
         const struct recorded_direction *recorded = &r->connections.dir[i];
@@ -145,7 +145,7 @@ int selection_make(struct selection *s, const struct replay *r, struct error *er
         free(claimed);
         return error_set(error, "%s: no memory", r->trace.name);
     }
-    if (choose_runs(s, r, error) != 0) {
+    if (choose_directions(s, r, error) != 0) {
         free(claimed);
         return -1;
     }
@@ -154,7 +154,7 @@ int selection_make(struct selection *s, const struct replay *r, struct error *er
         memset(s->keep, 1, r->trace.cnt);
         s->expect = report_verdict(r);
     } else {
-        keep_sides(s, r, claimed);
+        mark_packets(s, r, claimed);
     }
     free(claimed);
     for (uint32_t i = 0; i < r->session.dir_cnt && !s->all; i++)

@@ -295,8 +295,8 @@ static void report_rejected(struct roce_ctx *ctx, const struct roce_cm_exchange 
 {
     static const struct roce_cm_rep none;
     struct roce_conn *conn = roce_mem_need(&ctx->flow->mem, sizeof(*conn));
-    struct roce_conn_summary told = {0};
-    struct roce_conn_facts *sum = &told.facts;
+    struct roce_conn_summary summary = {0};
+    struct roce_conn_facts *sum = &summary.facts;
 
     if (!conn)
         return;
@@ -312,16 +312,17 @@ static void report_rejected(struct roce_ctx *ctx, const struct roce_cm_exchange 
     sum->end_frame = sum->cm.rej_frame = ctx->frame;
     sum->cm.rej_reason = rej->reason;
     for (int i = 0; i < 2; i++) {
-        told.side[i] = (struct roce_endpoint_summary){.qpn = i == 0 ? s->qpn[0] : ROCE_QPN_UNKNOWN,
-                                                      .first_psn = ROCE_PSN_UNKNOWN,
-                                                      .credits = ROCE_CREDITS_UNLIMITED};
-        memcpy(told.side[i].addr, s->addr[i], 16);
+        summary.side[i] =
+            (struct roce_endpoint_summary){.qpn = i == 0 ? s->qpn[0] : ROCE_QPN_UNKNOWN,
+                                           .first_psn = ROCE_PSN_UNKNOWN,
+                                           .credits = ROCE_CREDITS_UNLIMITED};
+        memcpy(summary.side[i].addr, s->addr[i], 16);
     }
     if (roce_conn_number(ctx->flow)) {
         ctx->result->cm_conn_index = sum->conn_index;
         ctx->flow->totals.connections++;
         if (ctx->flow->opts.on_conn)
-            ctx->flow->opts.on_conn(ctx->flow->opts.user, &told);
+            ctx->flow->opts.on_conn(ctx->flow->opts.user, &summary);
     }
     roce_mem_put(&ctx->flow->mem, conn, sizeof(*conn));
 }

@@ -16,8 +16,8 @@
 
 /* A thread that waits in poll(2) is expected to read an event at most this time (ns) after
  * uc_post() has queued the event. */
-#define TOLD_NS UINT64_C(100000000)
-#define STEP_NS UINT64_C(1000000)
+#define EVENT_READ_NS UINT64_C(100000000)
+#define STEP_NS       UINT64_C(1000000)
 
 pthread_mutex_t uc_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct uc_file *files;
@@ -183,8 +183,8 @@ static rnic_time events_fresh_until(const struct uc_file *file, uint32_t handle)
 {
     rnic_time until = 0;
     for (const struct uc_event *event = file->first; event; event = event->next)
-        if (event->id->handle == handle && event->at + TOLD_NS > until)
-            until = event->at + TOLD_NS;
+        if (event->id->handle == handle && event->at + EVENT_READ_NS > until)
+            until = event->at + EVENT_READ_NS;
     return until;
 }
 
@@ -199,8 +199,8 @@ static rnic_time events_fresh_until(const struct uc_file *file, uint32_t handle)
  * longer. Here the two threads also share the CPUs with the device.
  *
  * The function waits only for the thread that read the previous event of the channel, unless it is
- * the current thread, and at most TOLD_NS after the event was queued. If the thread does not read
- * the event in this time, later calls do not wait until an event of the channel was read.
+ * the current thread, and at most EVENT_READ_NS after the event was queued. If the thread does not
+ * read the event in this time, later calls do not wait until an event of the channel was read.
  */
 void uc_wait_for_reader(const struct uc_id *id)
 {

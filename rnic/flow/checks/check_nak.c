@@ -47,7 +47,8 @@ static void check_seq(struct roce_ctx *ctx, struct roce_req *req)
     uint32_t psn = ctx->pkt->bth.psn;
     const struct roce_cold_counters *sum = roce_cold_of(ctx->sender);
     const struct roce_sent_packet *e = roce_window_get(&req->win, psn);
-    bool told = roce_copy_is_detectable(ctx, rsp->gap_frame), seen = roce_conn_has_copies(ctx);
+    bool detectable = roce_copy_is_detectable(ctx, rsp->gap_frame),
+         seen = roce_conn_has_copies(ctx);
     /* true: the responder sent this NAK before the previous captured response, but the capture has
      * the two in the other order */
     bool overtaken = roce_diff(ctx->pkt->aeth.msn, rsp->last_msn) < 0;
@@ -55,9 +56,9 @@ static void check_seq(struct roce_ctx *ctx, struct roce_req *req)
     if (rsp->rnr && rsp->rnr_psn == psn && !seen)
         REPORT(ctx, NAK_AFTER_RNR, "aeth.syndrome", .other = rsp->rnr_frame,
                .value = ROCE_VALUE_NONE);
-    else if (rsp->gap_nak && rsp->gap_psn == psn && (told || !seen))
+    else if (rsp->gap_nak && rsp->gap_psn == psn && (detectable || !seen))
         REPORT(ctx, NAK_TWICE, "bth.psn", psn, psn, rsp->gap_frame, .value = ROCE_VALUE_NONE,
-               .weak = !told,
+               .weak = !detectable,
                .condition = sum->rnr_naks > 0 || (e && roce_opcode_uses_rq(roce_opcode(e->op)))
                                 ? "rnr"
                                 : NULL);

@@ -306,7 +306,7 @@ void roce_reuse_on_response(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     const struct roce_reuse_candidate *cand = side->reuse;
     uint32_t psn = ctx->pkt->bth.psn, msn = ctx->pkt->aeth.msn;
-    bool anew = side->req.reuse_kind == ROCE_REUSE_MSN_RESTART;
+    bool restarts = side->req.reuse_kind == ROCE_REUSE_MSN_RESTART;
     bool nak = is_nak(ctx->pkt);
     bool all = ((psn + 1) & ROCE_PSN_MASK) == cand->next && !nak;
     /* Number of messages that the MSN counts if the QP was reused. A NAK does not count the refused
@@ -317,23 +317,23 @@ void roce_reuse_on_response(struct roce_ctx *ctx, struct roce_endpoint *side)
                                                                              : 0);
     int32_t on = roce_diff(msn, cand->msn_before), least = 0;
     const struct roce_sent_packet *e = roce_window_get(&side->req.win, psn);
-    bool kept = ctx->pkt->op->kind != ROCE_KIND_ACK && e && e->tries > 1;
+    bool may_be_stored = ctx->pkt->op->kind != ROCE_KIND_ACK && e && e->tries > 1;
 
     if (roce_diff(psn, cand->first) < -1 || roce_diff(psn, side->req.nxt) >= 0)
         return; /* the response is for a request from before the suspected reuse, or for a request
                  * that was not captured */
     if (!is_older_psn_kind(&side->req) && !nak)
         least = all ? (int32_t)ends : 1;
-    if (anew && msn > most)
+    if (restarts && msn > most)
         resolve_candidate(ctx, side, SAME_USE);
-    else if (!anew && msn > most + (cand->different ? FIRST_LOST : 0) && cand->msn_before &&
+    else if (!restarts && msn > most + (cand->different ? FIRST_LOST : 0) && cand->msn_before &&
              on >= least && (uint32_t)on <= cand->in_flight + most)
         resolve_candidate(ctx, side, SAME_USE);
-    else if (msn <= most && (anew ? msn > cand->msn : on < 0 || (on < least && msn == ends))) {
-        if (!anew && !cand->after_rest && !cand->different)
+    else if (msn <= most && (restarts ? msn > cand->msn : on < 0 || (on < least && msn == ends))) {
+        if (!restarts && !cand->after_rest && !cand->different)
             return; /* The only sign of a QP reuse is that this MSN is lower than the earlier one.
                      * The network may have reordered the responses. */
-        if (anew || !kept) {
+        if (restarts || !may_be_stored) {
             confirm_new_use(ctx, side);
         } else if (roce_qp_may_be_reused(ctx)) { /* some responders answer a retransmitted request
                                                   * with a stored response, which has its old MSN */

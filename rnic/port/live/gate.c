@@ -27,11 +27,11 @@
 #define POLLS_MAX    4u /* number of polls that shut the gate */
 /* If the program has requested a completion event before: number of successive polls without work
  * that shut the gate. */
-#define VAIN_POLLS_ARMED 64u
-/* Value of VAIN_POLLS_ARMED for shared memory. The number is higher, because a poll of shared
+#define EMPTY_POLLS_ARMED 64u
+/* Value of EMPTY_POLLS_ARMED for shared memory. The number is higher, because a poll of shared
  * memory makes no system call and takes a tenth of the time. */
-#define VAIN_POLLS_ARMED_SHM 1024u
-#define UNPOLLED_MAX         8u
+#define EMPTY_POLLS_ARMED_SHM 1024u
+#define UNPOLLED_MAX          8u
 
 void live_wake(struct rnic_live *live)
 {
@@ -127,7 +127,7 @@ static unsigned polls_max(const struct rnic_live *live)
     const struct poll_gate *gate = &live->gate;
 
     if (gate->armed)
-        return live->attr.wire == RNIC_WIRE_SHM ? VAIN_POLLS_ARMED_SHM : VAIN_POLLS_ARMED;
+        return live->attr.wire == RNIC_WIRE_SHM ? EMPTY_POLLS_ARMED_SHM : EMPTY_POLLS_ARMED;
     return gate->unpolled > 0 ? 1 : POLLS_MAX;
 }
 

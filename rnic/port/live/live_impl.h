@@ -112,7 +112,7 @@ struct live_raw {
     atomic_uint_fast64_t dropped; /* frames that the kernel dropped */
 };
 
-#define LIVE_NAMES 8u /* number of names in rnic_live.believed */
+#define LIVE_NAMES 8u /* number of names in rnic_live.checked */
 
 /* A name in the registry. rnic_live_claimed() has found that a process claimed the name and that
  * the user of this process can receive packets. Until `until`, rnic_live_claimed() does not check
@@ -129,7 +129,7 @@ struct rnic_live {
     atomic_uint waiting;          /* number of threads that wait for the lock */
     int cancel_state; /* cancellation state (pthread_setcancelstate(3)) of the thread that called
                        * rnic_live_lock() */
-    /* Protects iface, gsi_fd and `believed`, which are also read without `lock`. Locked after
+    /* Protects iface, gsi_fd and `checked`, which are also read without `lock`. Locked after
      * `lock`, and only briefly. */
     pthread_mutex_t small_lock;
 
@@ -159,8 +159,8 @@ struct rnic_live {
     int answer_fd; /* listening socket for processes that request a description */
     int gsi_fd;    /* socket that claims the registry name "gsi" (QP 1); -1: another process has
                     * claimed the name */
-    struct live_name believed[LIVE_NAMES];
-    unsigned believed_next;
+    struct live_name checked[LIVE_NAMES];
+    unsigned checked_next;
     int wake_fd; /* event fd: wakes the poll thread */
     struct live_group group[RNIC_LIVE_GROUPS];
     struct neigh_cache neigh;

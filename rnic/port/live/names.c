@@ -7,7 +7,7 @@
 
 /* After rnic_live_claimed() has returned RNIC_NAME_CLAIMED, it does not check the user of the name
  * again for this time, ns. */
-#define BELIEF_NS UINT64_C(1000000000)
+#define OWNER_CHECK_NS UINT64_C(1000000000)
 
 int rnic_live_claim(struct rnic_live *live, const char *name)
 {
@@ -41,24 +41,24 @@ static bool can_answer(const struct rnic_live *live, unsigned ifindex, uint32_t 
     return live->attr.wire == RNIC_WIRE_PCAP && rnic_registry_has_device(ifindex, uid);
 }
 
-/* Returns whether rnic_live_claimed() checked the owner of the name less than BELIEF_NS ago, and
- * returned RNIC_NAME_CLAIMED. Then the owner is not checked again: many REQs may ask for one name,
- * and the kernel's list of all sockets is long. */
-static bool is_believed(const struct rnic_live *live, const char *name, uint64_t now)
+/* Returns whether rnic_live_claimed() checked the owner of the name less than OWNER_CHECK_NS ago,
+ * and returned RNIC_NAME_CLAIMED. Then the owner is not checked again: many REQs may ask for one
+ * name, and the kernel's list of all sockets is long. */
+static bool owner_was_checked(const struct rnic_live *live, const char *name, uint64_t now)
 {
     for (unsigned i = 0; i < LIVE_NAMES; i++)
-        if (now < live->believed[i].until && strcmp(live->believed[i].name, name) == 0)
+        if (now < live->checked[i].until && strcmp(live->checked[i].name, name) == 0)
             return true;
     return false;
 }
 
-static void believe(struct rnic_live *live, const char *name, uint64_t now)
+static void remember_check(struct rnic_live *live, const char *name, uint64_t now)
 {
-    struct live_name *slot = &live->believed[live->believed_next++ % LIVE_NAMES];
+    struct live_name *slot = &live->checked[live->checked_next++ % LIVE_NAMES];
 
     if (strlen(name) < sizeof(slot->name)) {
         strcpy(slot->name, name);
-        slot->until = now + BELIEF_NS;
+        slot->until = now + OWNER_CHECK_NS;
     }
 }
 
@@ -67,20 +67,20 @@ enum rnic_live_claimed rnic_live_claimed(struct rnic_live *live, const char *nam
     uint64_t now = rnic_live_now();
     char iface[RNIC_IFNAME_MAX];
     unsigned ifindex;
-    bool believed;
+    bool checked;
 
     pthread_mutex_lock(&live->small_lock);
     memcpy(iface, live->iface.name, sizeof(iface));
     ifindex = live->iface.index;
-    believed = is_believed(live, name, now);
+    checked = owner_was_checked(live, name, now);
     pthread_mutex_unlock(&live->small_lock);
     if (!rnic_registry_held(iface, name))
         return RNIC_NAME_FREE;
-    if (!believed && rnic_registry_user(iface, name, uid) && !can_answer(live, ifindex, *uid))
+    if (!checked && rnic_registry_user(iface, name, uid) && !can_answer(live, ifindex, *uid))
         return RNIC_NAME_SQUATTED;
     pthread_mutex_lock(&live->small_lock);
-    if (!believed)
-        believe(live, name, now);
+    if (!checked)
+        remember_check(live, name, now);
     pthread_mutex_unlock(&live->small_lock);
     return RNIC_NAME_CLAIMED;
 }

@@ -6,7 +6,7 @@
 #include "result_codec.h"
 #include "wire/codes.h"
 
-#define PAGE_FRAMES 512u   /* number of frames of a page */
+#define PAGE_FRAMES 512u   /* number of entries in a page of the frame index (store.page) */
 #define CHUNK_SIZE  32768u /* size of a chunk of encoded results, bytes */
 /* Received READ data is recorded in units of this size, bytes: the smallest path MTU. */
 #define READ_UNIT 256u
@@ -310,9 +310,9 @@ static uint32_t count_msn_step(struct roce_stream_info *stream, const struct roc
     return knew ? step : 0;
 }
 
-/* rnic/flow may have joined the stream (connection) of `r` with another stream in the meantime.
- * Then sets the stream and the side in `r` to the current ones. Returns the QPN of the endpoint
- * that sent the packet of `r`. */
+/* Updates the stream (connection) and the side in `r`: rnic/flow may have joined the stream with
+ * another one after it returned `r`. Returns the QPN of the endpoint that sent the packet of
+ * `r`. */
 static uint32_t resolve_stream(struct roce_flow_result *r)
 {
     uint32_t final = roce_flow_conn_index(store.flow, r->conn_index);
@@ -352,7 +352,7 @@ static bool is_response_repeated(const struct roce_flow_in *in, const struct roc
     bool first = r->msg_first_frame == in->frame, seen;
     struct frame_extra *extra;
 
-    /* If a READ has a single response, no other response contains the same data. */
+    /* The first response to the READ contains all data of the READ, so it repeats nothing. */
     if (first && at == 0 && roce_opcode_ends(in->pkt->op))
         return false;
     extra = first ? add_extra(in->frame) : find_extra(r->msg_first_frame);
@@ -383,9 +383,9 @@ static uint32_t classify_payload(const struct roce_flow_in *in, const struct roc
         return all;
     if (in->pkt->op->kind == ROCE_KIND_READ_RESP && r->msg_first_frame)
         return is_response_repeated(in, r) ? all : 0;
-    /* This may be a retransmission whose earlier transmission is unknown. If msg_bytes includes its
-     * payload, rnic/flow has added the packet to its message, so the payload is new. Otherwise the
-     * packet is a duplicate of a packet that rnic/flow no longer stores. */
+    /* No earlier transmission is known. If msg_bytes does not include the payload of a
+     * retransmission, the packet is a duplicate of a packet that rnic/flow no longer stores. All
+     * other payload is new. */
     if (r->repeats_frame == 0)
         return r->flags & ROCE_AN_RETRANSMISSION && r->msg_bytes < in->pkt->payload_len ? all : 0;
     if (r->msg_first_frame == 0 || !load_record(r->repeats_frame, &first) ||
@@ -482,9 +482,9 @@ const struct roce_finding *roce_store_feed(const struct roce_flow_in *in)
         record.notes |= ROCE_NOTE_SRC_QP_UNKNOWN;
     if (count_lost() != lost)
         record.notes |= ROCE_NOTE_LIMIT;
-    /* Small values make the record shorter. So next_psn is stored as the distance from the PSN of
-     * the packet, and only the first packet of a message has va and rkey. roce_store_get() restores
-     * the values. */
+    /* Small values make the record shorter. So next_psn is stored as its distance from the PSN of
+     * the packet, XOR 1: the usual distance 1 becomes 0, which is not encoded. Only the first
+     * packet of a message has va and rkey. roce_store_get() restores the values. */
     if (r->flags & ROCE_AN_REQUEST)
         r->next_psn = ((r->next_psn - in->pkt->bth.psn) & ROCE_PSN_MASK) ^ 1;
     if (!(r->flags & ROCE_AN_MSG_START))
@@ -505,9 +505,9 @@ static int compare_done(const void *a, const void *b)
                                 : (x->start > y->start) - (x->start < y->start);
 }
 
-/* The first call sorts the operations by frame. rnic/flow does not report them in this order: an
- * operation that is complete only at the end of a connection is reported late, with the frame
- * number of the connection's last frame. */
+/* Sorts the operations by frame if they are not sorted. When a connection ends, rnic/flow may
+ * report operations with the frame number of its last frame, although it has already reported
+ * operations of later frames. */
 const struct roce_flow_done *roce_store_done(uint32_t frame, uint32_t *cnt)
 {
     uint32_t low = 0, high = store.done_cnt;
@@ -528,8 +528,8 @@ const struct roce_flow_done *roce_store_done(uint32_t frame, uint32_t *cnt)
     return *cnt ? &store.done[low] : NULL;
 }
 
-/* Sets the R_Key and the virtual address of a packet without RETH. Only the packet with the RETH
- * has them in its record. This is the first packet of the message, or, for a response, of the
+/* Sets the R_Key and the virtual address of a packet without RETH. Reads them from the record of
+ * the packet with the RETH: the first packet of the same message or, for a response, of its
  * request. */
 static void restore_region(struct roce_flow_result *r)
 {

@@ -147,9 +147,9 @@ uint32_t roce_store_stream_count(void);
 uint32_t roce_store_stream_of_frame(uint32_t frame);
 
 /* Returns true if reassembly must add the payload of this frame to its message: the offset in the
- * message is known, and no earlier frame provided the same payload. This is usually the first
- * transmission of a packet. But if the capture lacks a packet before it in the message, the offset
- * of the first transmission was unknown; then this is a retransmission. */
+ * message is known, and no earlier frame provided the same payload. The frame is usually the first
+ * transmission of its packet. It is a retransmission if the offset of the first transmission was
+ * unknown, because the capture lacks an earlier packet of the message. */
 bool roce_store_is_first_placement(const struct roce_frame_info *frame);
 
 #endif

@@ -57,8 +57,8 @@ int roce_dc_add(const struct roce_pkt *pkt, tvbuff_t *tvb, int base, packet_info
     int bth = pkt->off[ROCE_HDR_BTH] + base, at = bth + roce_hdr_info(ROCE_HDR_BTH)->len;
     int end = (int)pkt->icrc_off + base, captured = (int)tvb_captured_length(tvb);
     const struct roce_opcode *op = roce_dc_like(pkt);
-    /* The capture may lack the end of the DC header. It contains at least the RDETH, by which the
-     * packet was recognized as DC. */
+    /* The snaplen may cut off the end of the DC header. Its first 4 bytes were captured, because
+     * roce_dc_is() recognized the packet by them. */
     int here = MIN((int)ROCE_DC_LEN, captured - at);
     proto_item *item = proto_tree_add_item(tree, hf_dc, tvb, at, here, ENC_NA);
 

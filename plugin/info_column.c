@@ -61,8 +61,8 @@ static void add_remarks(struct line *text, const struct roce_pkt *pkt,
         line_add_text(text, "[ECN CE] ");
 }
 
-/* Adds the name of the opcode, or for an ACK of the syndrome: "WRITE First", "UC SEND Only", "ACK",
- * "NAK, remote access error". */
+/* Adds the name of the opcode ("WRITE First", "UC SEND Only"). For an ACK, adds the name of its
+ * syndrome instead ("ACK", "NAK, remote access error"). */
 static void add_verb(struct line *text, const struct roce_pkt *pkt)
 {
     const char *name = pkt->op->name;

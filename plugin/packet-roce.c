@@ -372,8 +372,8 @@ static int dissect_packet(struct dissection *w, packet_info *pinfo, proto_tree *
         w->icrc = roce_pkt_icrc_check(&w->pkt, &w->icrc_expected);
     if (roce_dc_is(&w->pkt))
         return dissect_dc(w, pinfo, tree);
-    /* The tree, the taps, the Info column and the upper-layer dissectors need the result of the
-     * analysis. */
+    /* Get the result of the analysis only if the tree, a tap, the Info column or an upper-layer
+     * dissector uses it. */
     analyze_packet(w, pinfo,
                    tree || tapped || pinfo->cinfo || w->pkt.payload_len ||
                        w->pkt.op->kind == ROCE_KIND_READ);

@@ -9,8 +9,8 @@
 
 /* Heuristic dissectors that are tried on the payload if its protocol is unknown. */
 enum roce_guess {
-    ROCE_GUESS_NONE, /* try none: only the CM exchange or the user determines the protocol */
-    ROCE_GUESS_ALL,  /* all dissectors in the list "infiniband.payload" */
+    ROCE_GUESS_NONE,
+    ROCE_GUESS_ALL, /* all dissectors in the list "infiniband.payload" */
 };
 
 struct roce_prefs {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reassembly of SEND messages for the upper-layer dissectors. If all packets before a packet in its
- * message were captured, the analysis provides the offset of the packet in the message. The
- * analysis also detects retransmissions. So a message is complete when its packets were captured in
- * order, with any number of retransmissions between them.
+ * Reassembly of SEND messages for the upper-layer dissectors. The analysis provides the offset of a
+ * packet in its message, if all earlier packets of the message were captured. The analysis also
+ * detects retransmissions, so that each payload is added once. If the capture lacks all
+ * transmissions of a packet, the message is never complete.
  */
 #ifndef PLUGIN_REASSEMBLY_H
 #define PLUGIN_REASSEMBLY_H

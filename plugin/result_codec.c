@@ -6,8 +6,8 @@
 /*
  * Members of a record. P(member, default): the member is encoded if its value differs from the
  * default. F(member): number of an earlier frame, encoded as the distance to this frame; its
- * default is 0. Most frames set the first members of the table, so that the presence bits need few
- * bytes.
+ * default is 0. The members that most frames set come first, so that the varint of the presence
+ * bits is short.
  */
 /* clang-format off */
 #define MEMBERS(P, F)                          \

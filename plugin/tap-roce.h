@@ -36,7 +36,7 @@ struct roce_stat_table {
     const struct roce_stat_column *column;
     unsigned column_cnt;
     size_t row_size; /* size of the row structure, bytes */
-    /* Counts a packet in its rows, which roce_stat_row() returns. */
+    /* Counts a packet in the rows to which it belongs. roce_stat_row() returns a row. */
     void (*packet)(struct roce_stat_table *stat, const struct roce_tap *tap, packet_info *pinfo);
     /* Formats a row: one call of roce_stat_text() or a similar function for each column. */
     void (*print)(const void *row, struct roce_stat_table *stat);

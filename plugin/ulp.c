@@ -88,9 +88,9 @@ UAT_VS_DEF(qp_mapping, ulp, struct qp_mapping, guint32, ULP_NVME, "NVMe over RDM
 /* ---- calling a dissector -----------------------------------------------------------------------
  */
 
-/* Called if the user named the protocol of a QP, because the capture may then lack the CM exchange
- * of the connection. Adds the conversations that Wireshark creates from a CM exchange, unless they
- * exist. The dissectors of NVMe and iSER read the port of the service from these conversations. */
+/* Adds the conversations that Wireshark creates from the CM exchange of a connection, unless they
+ * exist. The dissectors of NVMe and iSER read the port of the service from these conversations.
+ * Called if the user named the protocol of the QP: the capture may then lack the CM exchange. */
 static void add_cm_conversations(enum ulp ulp, bool to_server, packet_info *pinfo)
 {
     conversation_infiniband_data *data;

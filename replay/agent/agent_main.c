@@ -70,8 +70,7 @@ static int complain(const char *what, const char *why)
 /* ---- running a session -------------------------------------------------------------------------
  */
 
-/* Limits the CPU time of this process. A stricter limit, which the agent was started with, stays.
- */
+/* Limits the CPU time of this process. Keeps a stricter limit with which the agent was started. */
 static void limit_cpu(void)
 {
     struct rlimit limit;

@@ -45,8 +45,8 @@ struct agent_bind {
     uint32_t rkey; /* type 2 window: its new R_Key */
     bool unsignaled;
 };
-/* Posts the bind of a memory window. After success, a window of type 2 already has its new
- * R_Key. */
+/* Posts the bind of a memory window. For a window of type 2, also stores the new R_Key in its
+ * struct ibv_mw, before the bind completes. */
 int agent_mw_bind(struct agent_device *dev, const struct agent_bind *bind);
 
 int agent_qp_state(struct agent_device *dev, uint32_t qp, enum ibv_qp_state *out);

@@ -24,8 +24,8 @@ json_t *agent_op_arm(struct agent_device *dev, const json_t *in);
 json_t *agent_rpc_events(struct agent_device *dev);
 json_t *agent_rpc_notified(struct agent_device *dev);
 
-/* Read the attributes of a QP's connection: agent_read_gid() the destination GID,
- * agent_read_connect() all others. Return true, or false if a member is out of range. */
+/* agent_read_gid() reads the destination GID of a QP's connection. agent_read_connect() reads all
+ * other attributes. Return true, or false if a member is out of range. */
 bool agent_read_gid(const json_t *in, union ibv_gid *out);
 bool agent_read_connect(const json_t *in, struct agent_connect *to);
 

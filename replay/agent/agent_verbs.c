@@ -101,8 +101,8 @@ int agent_failed(struct agent_device *dev, const char *what, int code)
     return error_set(&dev->error, "cannot %s: %s", what, strerror(code));
 }
 
-/* Destroys all objects. Memory windows are first: a QP with a bound window of type 2A cannot be
- * destroyed, and for a window of type 2B rxe waits 50 s. */
+/* Destroys all objects, memory windows first. A QP with a bound window of type 2A cannot be
+ * destroyed. If a window of type 2B is bound, rxe waits 50 s before it destroys the QP. */
 void agent_device_close(struct agent_device *dev)
 {
     for (uint32_t i = 0; i < dev->mw_cnt; i++)

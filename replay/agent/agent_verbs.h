@@ -195,7 +195,7 @@ int agent_qp_connect(struct agent_device *dev, uint32_t qp, const struct agent_c
 int agent_qp_del(struct agent_device *dev, uint32_t qp);
 
 /* agent_recv() posts a receive with `len` bytes for the payload to a QP, agent_srq_recv() to an
- * SRQ. For UD, enlarges the buffer by the GRH area, unless the client names the buffer. */
+ * SRQ. If the client names no buffer, agent_recv() adds the GRH area to the buffer of a UD QP. */
 int agent_recv(struct agent_device *dev, uint32_t qp, uint64_t id, uint32_t len,
                const struct agent_place *place);
 int agent_srq_recv(struct agent_device *dev, uint32_t srq, uint64_t id, uint32_t len,

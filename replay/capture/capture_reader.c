@@ -137,8 +137,8 @@ static bool peek_head(struct capture_reader *reader, uint8_t head[HEAD_LEN])
     return len == HEAD_LEN;
 }
 
-/* Checks that the link layer of the file, or for pcapng of at least its first interface, is
- * supported. Returns 0, or -1 and an error. */
+/* Checks that the link layer of the file is supported. In pcapng, one supported interface among
+ * those read so far is sufficient. Returns 0, or -1 and an error. */
 static int check_link(const struct capture_reader *reader, struct error *error)
 {
     const struct pcap_parser *cap = &reader->cap;
@@ -397,8 +397,8 @@ uint32_t reader_linktype(const struct capture_reader *reader)
     if (!reader->pcap)
         return cap->pcapng && cap->iface_cnt ? cap->iface[0].linktype : cap->linktype;
     datalink = pcap_datalink(reader->pcap);
-    /* The DLT_ numbers of libpcap equal the LINKTYPE_ numbers in files, with one exception:
-     * DLT_RAW. */
+    /* For the supported link layers, the DLT_ numbers of libpcap equal the LINKTYPE_ numbers in
+     * files, except DLT_RAW. */
     return datalink == DLT_RAW ? LINKTYPE_RAW : (uint32_t)datalink;
 }
 
@@ -449,7 +449,7 @@ struct capture_reader *reader_twin(const struct capture_reader *reader, bool blo
         return NULL;
     *twin = *reader;
     twin->ignores_sigint = true;
-    twin->file = twin->stream = NULL; /* close the file only with `reader` */
+    twin->file = twin->stream = NULL; /* only `reader` closes the file */
     twin->name = strdup(reader->name);
     if (!blocks)
         twin->cap.on_block = NULL;

@@ -46,8 +46,8 @@ struct captured_frame {
     uint32_t record_wire_len; /* length of the record on the wire, bytes; at least record_cap_len */
 
     /* pcapng only, otherwise NULL and 0. `block`: packet block that contains the frame.
-     * `block_len`: its length, bytes. `block_options_off`: offset of its options, or 0 if it cannot
-     * have options. `block_big`: it is big-endian. */
+     * `block_len`: its length, bytes. `block_options_off`: offset of the block's options, or 0 if
+     * it cannot have options. `block_big`: the block is big-endian. */
     const uint8_t *block;
     uint32_t block_len, block_options_off;
     bool block_big;
@@ -81,9 +81,9 @@ bool reader_next_here(struct capture_reader *reader, struct captured_frame *out)
 bool reader_is_live(const struct capture_reader *reader);
 
 /*
- * Returns whether the next frame is already in memory. If not, reader_next() reads more of the
- * file, which ends the current batch of frames. Frames stay valid until their batch and the next
- * READ_BUFFER_KEEP - 1 batches have ended, so that another thread can process a batch later.
+ * Returns whether the next frame is already in memory. If not, the current batch of frames ends,
+ * and reader_next() reads the first frame of the next batch. The frames of a batch stay valid until
+ * READ_BUFFER_KEEP further batches have begun, so that another thread can process them later.
  */
 bool reader_ready(const struct capture_reader *reader);
 

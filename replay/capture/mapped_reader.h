@@ -14,7 +14,8 @@
 
 #include "capture/capture_reader.h"
 
-#define READER_LONG (UINT64_C(1) << 20) /* length from which a file is long, bytes */
+/* Minimum file length for reader_map() and reader_begin_ahead(), bytes. */
+#define READER_LONG (UINT64_C(1) << 20)
 
 /* Maps a file of at least `min` bytes like reader_map(), but reads none of its pages. Returns NULL
  * if the file is shorter, is not a regular uncompressed file, or cannot be mapped. */

@@ -49,7 +49,7 @@ struct parallel_reader {
     bool reading;          /* a thread reads the file */
     bool judging;          /* a thread is in judge() */
     bool live;             /* reader_is_live() */
-    bool over;             /* the end of the file was reached */
+    bool over;             /* no frame follows: the file ended, or an error occurred */
     uint64_t read, judged; /* number of batches that were read, and that were judged */
     /* Incremented when something changes for which a thread may wait. Threads read it without the
      * lock. */
@@ -316,7 +316,8 @@ int parallel_read(struct capture_reader *reader, const struct frame_consumer *co
                     : processors > 0  ? (unsigned)processors
                                       : 1;
     unsigned cnt = want < PARALLEL_THREADS_MAX ? want : PARALLEL_THREADS_MAX;
-    /* calloc() zeroes without touching the pages, so each thread is the first to touch its own. */
+    /* calloc() does not touch the pages of a large block. So the kernel allocates the pages of each
+     * thread when the thread uses them, close to its processor. */
     void *memory = calloc(cnt + 1, sizeof(struct worker));
     pthread_t thread[PARALLEL_THREADS_MAX];
     struct worker *workers;

@@ -28,14 +28,14 @@ struct parsed_frame {
 /* Numbers of frames of each kind, and the times of the first and the last frame. */
 struct frame_counts {
     uint64_t foreign;    /* frames of other protocols */
-    uint64_t pauses;     /* Ethernet PAUSE frames (flow control); `foreign` includes them */
+    uint64_t pauses;     /* PAUSE and PFC frames that stop a sender; `foreign` includes them */
     uint64_t unreadable; /* RoCE frames that are cut or malformed before the end of the BTH */
     uint64_t cut;        /* frames shorter than on the wire, because of the snaplen */
     uint64_t unverified; /* packets whose ICRC could not be computed */
     /* Packets with an IPv4 header checksum of 0. The NIC computed their checksums after the capture
      * (checksum offload). */
     uint64_t zero_checksums;
-    /* Number of frames in each type of tunnel; [0]: frames of other protocols that are in no
+    /* Number of frames in each type of tunnel. [0] counts frames of other protocols without a
      * tunnel. */
     uint64_t tunnel[ROCE_TUNNEL_CNT];
     uint64_t first_time, last_time; /* least and greatest time of a frame, ns */

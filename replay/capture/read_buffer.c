@@ -190,9 +190,9 @@ static void end_read_ahead(struct read_buffer *c)
     ahead->on = false;
 }
 
-/* Makes the next piece the current one, and copies the rest of the old piece before it. Returns
- * false if no thread reads the next piece ahead, if the next `len` bytes do not fit, or if the next
- * piece is short because of the file's end or a read error. */
+/* Makes the next piece the current one, and copies the rest of the old piece before it. Reads the
+ * next piece if no other thread does. Returns false if no buffer is free, the rest is longer than
+ * HEADROOM, the next `len` bytes need a third piece, or the next piece is short. */
 static bool advance_piece(struct read_buffer *c, size_t len)
 {
     struct read_ahead *ahead = &c->ahead;

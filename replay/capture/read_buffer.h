@@ -39,12 +39,12 @@
 
 #define READ_BUFFER_RING (READ_BUFFER_KEEP + 1u)
 
-/* Limit of the pieces that are read ahead: one for each thread. */
+/* Maximum number of pieces that are read ahead. Each thread reads at most one piece ahead. */
 #define READ_AHEAD_PIECES 16u
 #define READ_AHEAD_THREADS                                                                         \
     17u /* numbers 1 to 16 are threads that read ahead; 0 is the caller, which reads a piece that  \
          * no thread has read ahead */
-#define READ_AHEAD_BUFFERS 12u /* for READ_BUFFER_KEEP old pieces, the current one, and 3 ahead */
+#define READ_AHEAD_BUFFERS 12u /* of a thread: READ_BUFFER_KEEP old pieces and 4 newer ones */
 
 struct chunk {
     uint8_t *p;
@@ -116,8 +116,9 @@ uint64_t read_buffer_piece(const struct read_buffer *buf);
 void read_buffer_release(struct read_buffer *buf, uint64_t oldest);
 
 /* read_buffer_may_read_ahead() returns whether thread `who` may read a piece ahead.
- * read_buffer_read_ahead() reads this piece and returns true. It returns false if another thread
- * has already read the piece, or if no buffer is free. */
+ * read_buffer_read_ahead() reads the first piece that no thread has claimed, and returns true.
+ * Returns false if the thread may not read, lost the piece to another thread, or has no free
+ * buffer. */
 bool read_buffer_may_read_ahead(const struct read_buffer *buf, unsigned who);
 bool read_buffer_read_ahead(struct read_buffer *buf, unsigned who);
 
@@ -161,8 +162,8 @@ static inline void read_buffer_take(struct read_buffer *buf, size_t len)
     buf->off += len;
 }
 
-/* Keeps the bytes that read_buffer_peek() returned last valid. They become invalid when this
- * function has been called for bytes of READ_BUFFER_KEEP later pieces. */
+/* Extends the validity of the bytes that the latest read_buffer_peek() returned. They become
+ * invalid when this function has been called for bytes of READ_BUFFER_KEEP later pieces. */
 static inline void read_buffer_keep(struct read_buffer *buf)
 {
     buf->kept = true;

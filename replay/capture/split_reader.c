@@ -59,7 +59,7 @@ struct split_thread {
     struct capture_reader *reader; /* reader of this part; all parts read the same mapped file */
     struct split_window window[2]; /* window n has index n % 2 */
     struct roce_group_cache groups;
-    struct roce_flow_look look; /* state after the latest RoCE packet of any part */
+    struct roce_flow_look look; /* result of roce_flow_look_next() for the latest RoCE packet */
     uint32_t frames;            /* number of the latest frame */
     uint64_t bytes;             /* captured bytes of the RoCE packets of all parts read so far */
     void *memory;               /* memory of the items */
@@ -289,7 +289,8 @@ static bool begin_thread(struct split_thread *thread, struct split *split, unsig
     thread->split = split;
     thread->part = part;
     thread->reader = reader_twin(split->reader, part == 0);
-    /* calloc() zeroes without touching the pages, so each thread is the first to touch its own. */
+    /* calloc() does not touch the pages of a large block. So the kernel allocates the pages of each
+     * thread when the thread uses them, close to its processor. */
     thread->memory = calloc(1, 2 * size + _Alignof(struct parsed_frame));
     if (!thread->reader || !thread->memory)
         return false;

@@ -22,7 +22,7 @@
 
 #define SPLIT_PARTS_MAX 16u /* maximum number of parts of a capture */
 
-/* A packet is judged only after all packets that precede it by at least this number of frames. */
+/* If a packet precedes another one by at least this number of frames, it is judged first. */
 #define SPLIT_AHEAD 4096u
 
 /* Flag of frame_batch.part: while the packet is judged, all other threads wait. Every thread's
@@ -54,9 +54,9 @@ struct split_end {
 };
 
 /*
- * Assigns each group of hosts to one of `parts` parts, so that each part has about the same number
- * of the first frames of the capture. Call it after reader_map_lazily(). Returns the share of these
- * frames in the biggest part, in percent.
+ * Assigns each group of hosts to one of `parts` parts. Counts the frames of each group in a sample,
+ * the beginning of the capture, so that all parts have about equal numbers of frames. Call it after
+ * reader_map_lazily(). Returns the share of the biggest part in the sample, in percent.
  */
 unsigned split_choose_parts(const struct capture_reader *reader, unsigned parts,
                             uint8_t part_of[ROCE_FLOW_GROUPS]);
@@ -64,10 +64,11 @@ unsigned split_choose_parts(const struct capture_reader *reader, unsigned parts,
 /*
  * Reads the capture with one thread for each part. Call it after reader_map_lazily().
  *
- * Returns 0 at the end of the file. Returns 1 if a packet ended the split. The caller then calls
- * parallel_read(), which continues with the first packet that was not judged. Returns -1 and an
- * error if out of memory, or if the file is malformed. In the second case, all frames before the
- * malformed one were judged. Sets *last, except if it returns 1.
+ * Returns 0 at the end of the file. Returns 1 if the split ended earlier: because of a packet, of
+ * look(), or of a thread that could not be started. The caller then calls parallel_read(), which
+ * continues with the first packet that was not judged. Returns -1 and an error if out of memory, or
+ * if the file is malformed. In the second case, all frames before the malformed one were judged.
+ * Sets *last at the end of the file and if the file is malformed.
  */
 int split_read(struct capture_reader *reader, const struct split_consumer *consumer,
                struct split_end *last, struct error *error);

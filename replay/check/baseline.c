@@ -155,7 +155,8 @@ static double increase(double old, double new)
 }
 
 /* Returns by how many percent `new` is slower than `old`: the decrease of the rate or the increase
- * of the median latency, whichever is greater. A negative result means that both improved. */
+ * of the median latency, whichever is greater. Ignores the latency if its increase is 0 or unknown.
+ * A negative result means that `new` is faster. */
 static double slower_by(const struct performance *old, const struct performance *new)
 {
     double rate = -increase(rate_of(old), rate_of(new));

@@ -421,8 +421,8 @@ static bool look_at_window(void *user, const struct capture_reader *reader,
     return true;
 }
 
-/* Passes a packet that a part already judged to roce_flow_look(). So check->flow, with which the
- * check continues after the split, counts the ICRC of the packet. */
+/* Calls roce_flow_look() for a packet that was judged before the split ended, so that check->flow
+ * counts the ICRC of the packet. The check continues with check->flow. */
 static void note_judged(void *user, const struct parsed_frame *item)
 {
     struct check *check = user;
@@ -447,9 +447,9 @@ static bool watches_order(const struct check_options *options)
 }
 
 /* Returns the number of threads between which the capture is split; 1: no split. The result is 1 if
- * a watch or an option needs the packets in order, if the capture is not a mapped file, or if the
- * memory limit is too low for the parts. Without
- * --jobs, it is also 1 if the parts would have very different numbers of packets. */
+ * a watch needs the packets in order, if an option selects frames, if the capture is not a mapped
+ * file, or if the memory limit is too low for the parts. Without --jobs, the result is also 1 if
+ * the parts would have very different numbers of packets. */
 static unsigned choose_threads(struct check *check)
 {
     const struct check_options *options = check->options;

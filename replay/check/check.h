@@ -71,8 +71,8 @@ struct check_options {
     const struct check_watch *watch; /* array of watches */
     unsigned watch_cnt;
     const char *name; /* name of the capture in messages; NULL: its path */
-    /* Number of threads. 0: one for each processor if the hosts of the capture can be divided into
-     * parts with about the same number of packets. Otherwise 0 means one thread. */
+    /* Number of threads; 0: number of processors. If 0, the capture is split into parts only if the
+     * parts have about the same number of packets. */
     unsigned threads;
     size_t mem_max;     /* memory limit of rnic/flow, bytes; 0: the default of rnic/flow */
     bool sigint_caught; /* the caller called sigint_begin() */

@@ -10,8 +10,8 @@
 #include "check/check_report.h"
 #include "util/shard.h"
 
-/* Writes a finding or a connection. Each function of this header writes one line and returns 0, or
- * -1 if the line could not be written. `brief`: without members that are 0, false, null or empty.
+/* Writes a finding. Each function of this header, except check_json_later(), writes one line. All
+ * return 0, or -1 after a write error. `brief`: without members that are 0, false, null or empty.
  * `bytes`, unless it is NULL, grows by the length of the line. */
 int check_json_finding(FILE *out, const char *file, const struct roce_finding *finding, bool brief,
                        uint64_t *bytes);

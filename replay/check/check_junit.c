@@ -37,8 +37,8 @@ static const char *conn_fault(const struct roce_conn_summary *sum, enum fail_on 
     return fail_on == FAIL_ON_SLOW && check_conn_slow(sum) ? "slow" : NULL;
 }
 
-/* Prints the findings of connection `stream`: first those that fail the check as failures, then the
- * other findings as system-out. */
+/* Prints the findings of connection `stream`: first a <failure> element for each group of findings
+ * that fails the check, then all other groups in one <system-out> element. */
 static void put_findings(FILE *out, const struct check_report *r, enum fail_on fail_on,
                          uint32_t stream)
 {

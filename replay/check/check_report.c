@@ -30,7 +30,7 @@ static void trim_conns(struct check_report *report)
 }
 
 /* Returns whether a connection is worse than report->worst. Compares the states; if they are equal,
- * compares the total wait before retransmissions. */
+ * compares the total waits (time_budget_waited_ns()). */
 static bool is_worse(const struct check_report *report, const struct roce_conn_summary *sum)
 {
     enum headline_state now = headline_state(sum), before = headline_state(&report->worst);

@@ -174,9 +174,10 @@ struct scope {
     char text[160];
 };
 
-/* Returns the display filter for a connection. The filter uses the connection number of the plugin,
- * which equals the number in this report if the whole capture was checked. If the user selected
- * frames or a host, the filter also selects them. */
+/* Returns the display filter for a connection. If the whole capture was checked or --connection was
+ * given, the filter contains the connection number of the plugin. Otherwise this number may differ
+ * from the number in the report. If the user selected frames or a host, the filter contains the
+ * range of the connection's frames, and the host. */
 static struct scope scope_of(const struct page *page, const struct roce_conn_facts *facts)
 {
     const struct narrow *narrow = page->r->narrow;
@@ -481,7 +482,8 @@ static void print_no_problem(const struct page *page)
         fprintf(page->out, "%s\n", buf);
 }
 
-/* Prints the order of the slow connections, and the wait that most of them share. */
+/* Prints the heading of the slow connections with their order, and the wait that most of them have
+ * in common. */
 static void print_slow_head(const struct page *page)
 {
     const struct check_report *r = page->r;

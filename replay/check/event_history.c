@@ -81,8 +81,8 @@ void event_history_add(struct event_history *history, const struct roce_flow_in 
     e.wait_max = e.wait_min;
     if (roce_pkt_has(pkt, ROCE_HDR_AETH)) {
         e.msn = pkt->aeth.msn;
-        /* Compare the syndromes of NAKs only. The syndrome of an ACK contains the credit count,
-         * which changes often and must not begin a new event. */
+        /* Store the syndromes of NAKs only. The syndrome of an ACK contains the credit count, which
+         * changes often and must not begin a new event. */
         if (roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK)
             e.syndrome = pkt->aeth.syndrome;
     }

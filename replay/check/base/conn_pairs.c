@@ -16,7 +16,7 @@ void conn_key_init(struct conn_key *key, const struct roce_conn_summary *sum)
     memcpy(key->addr[1], sum->side[!swap].addr, 16);
 }
 
-/* Connection that has no partner yet. */
+/* Connection for which no corresponding connection of the other capture was found yet. */
 struct single {
     const struct conn_key *key;
     uint32_t index;

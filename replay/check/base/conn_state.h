@@ -7,7 +7,8 @@
 
 #include "flow/flow.h"
 
-/* Returns whether a QP of the connection entered an error state or was never established. */
+/* Returns whether a QP of the connection entered an error state, a program was killed or crashed,
+ * or the peer rejected the connection. */
 bool check_conn_failed(const struct roce_conn_summary *sum);
 
 /* Returns whether a request made no progress until the capture ended, and no QP is known to have

@@ -26,7 +26,8 @@ void finding_groups_free(struct finding_groups *groups)
     *groups = (struct finding_groups){0};
 }
 
-/* Doubles the capacity of an array of elements of `size` bytes, up to `max` elements. */
+/* If an array of elements of `size` bytes is full, doubles its capacity, up to `max` elements.
+ * Returns false if it stays full. */
 static bool grow_array(void *vec, uint32_t cnt, uint32_t *cap, uint32_t max, size_t size)
 {
     void *old, *grown;

@@ -50,8 +50,9 @@ void finding_groups_free(struct finding_groups *groups); /* Frees the groups, wh
 
 void finding_groups_add(struct finding_groups *groups, const struct roce_finding *finding);
 
-/* Sorts the groups by connection, then severity, then frame. Groups of no connection or of several
- * connections are last. Call it once after the last finding was added.
+/* Sorts the groups by connection, then severity, then frame. Known deviations follow the other
+ * findings of their connection. Groups of no connection or of several connections are last. Call it
+ * once after the last finding was added.
  * Before sorting, replaces each connection number by its final value. Unless `keep` is set, also
  * merges the groups for PAIR_UNKNOWN (directions that could not be paired) of all connections into
  * one group, because these findings have a common cause in the capture. */

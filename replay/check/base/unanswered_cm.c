@@ -19,8 +19,9 @@ static bool is_entry(const struct unanswered_cm_entry *one, enum roce_cm kind, u
            memcmp(one->to, to, 16) == 0;
 }
 
-/* Returns the list entry of a CM message. For a new message, overwrites an old entry: the oldest
- * among the messages that were sent only once or, if there are none, the oldest of all. */
+/* Returns the list entry of a CM message. For a new message, uses a free entry. If the list is
+ * full, overwrites the oldest message that was sent only once or, if there is none, the oldest of
+ * all. */
 static struct unanswered_cm_entry *slot_for(struct unanswered_cm *list, enum roce_cm kind,
                                             uint32_t id, const uint8_t from[16],
                                             const uint8_t to[16])

@@ -36,8 +36,8 @@ struct unanswered_cm {
 void unanswered_cm_add(struct unanswered_cm *list, const struct roce_cm_msg *cm,
                        const struct roce_pkt *pkt, uint32_t frame, uint64_t time);
 
-/* Records a data packet. It shows that its sender received the REP of its peer, even if the RTU was
- * not captured. So removes the entry of this REP. */
+/* Removes the REP that names the destination QP of the data packet `pkt`. The packet shows that its
+ * sender received this REP, even if the RTU was not captured. */
 void unanswered_cm_note_packet(struct unanswered_cm *list, const struct roce_pkt *pkt);
 
 /* Returns a set of the QPNs in the listed REPs: each REP sets bit QPN modulo 64. If the set lacks

@@ -5,8 +5,8 @@
 #include <string.h>
 #include "check/causes/time_budget.h"
 
-/* Stores the address of the first connection with a wait. For a later connection, sets *other if
- * its address differs. */
+/* Stores `addr` in `first` if it belongs to the first connection that waited for a cause. For a
+ * later connection, sets *other if its address differs from `first`. */
 static void note_host(uint8_t first[16], bool *other, bool is_first, const uint8_t addr[16])
 {
     if (is_first)

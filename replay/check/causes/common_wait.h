@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Common wait: what several slow connections of a capture have in common. The reports of check
- * print it before the connections.
+ * Common wait: the wait and the hosts that several slow connections of a capture have in common.
+ * The reports of check print this wait before the connections.
  */
 #ifndef REPLAY_CHECK_CAUSES_COMMON_WAIT_H
 #define REPLAY_CHECK_CAUSES_COMMON_WAIT_H

@@ -3,8 +3,8 @@
 
 #include "check/base/conn_state.h"
 
-/* A requester with fewer messages than this is not described: it has little reason to send several
- * messages at once. */
+/* Minimum number of messages of a requester for which lockstep_ns() is not 0. A requester with few
+ * messages has little reason to have several in flight. */
 #define MESSAGES_MIN 100u
 
 uint64_t lockstep_ns(const struct roce_conn_summary *sum, unsigned side)

@@ -46,7 +46,7 @@ static void say_damaged(struct strbuf *t, const struct slow_direction *w)
                 w->mine->bad_icrc);
 }
 
-/* Appends the part of the path between two addresses: `from`, address `a`, `to` and address `b`.
+/* Appends a part of the path: the word `from`, the address `a`, the word `to` and the address `b`.
  * NULL as an address stands for the capture point. */
 static void add_path(struct strbuf *t, const char *from, const uint8_t *a, const char *to,
                      const uint8_t *b)

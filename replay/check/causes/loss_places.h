@@ -11,7 +11,7 @@
 enum loss_part {
     LOSS_BEFORE, /* from the sender to the capture point */
     LOSS_BEHIND, /* from the capture point to the receiver */
-    LOSS_BEYOND, /* between the capture point and the receiver: the request or its response */
+    LOSS_BEYOND, /* behind the capture point: the request, or the response on its way back */
     LOSS_PARTS
 };
 
@@ -24,7 +24,7 @@ struct loss_place {
 
 #define LOSS_PLACES_MAX 16u /* maximum number of places of a connection */
 
-/* Returns the number of places. */
+/* Fills `place` and returns the number of places. */
 unsigned loss_places(const struct roce_conn_summary *sum, struct loss_place place[LOSS_PLACES_MAX]);
 
 /* Returns "before", "behind" or "beyond". */

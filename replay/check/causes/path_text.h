@@ -33,8 +33,8 @@ bool path_loses_responses(const struct path *path);
  * must be at least half of the wait, and at least 100 µs. */
 bool path_delays(const struct path *path, uint64_t wait);
 
-/* Appends whether the last request of the requester passed both capture points. `frame` is the
- * frame of this request in capture a. If capture b lacks the request, appends path_text()
+/* Appends that the last request of the requester passed both capture points. `frame` is the frame
+ * of this request in the first capture. If the second capture lacks the request, calls path_text()
  * instead. */
 void path_last_text(struct strbuf *t, const struct path *path, uint32_t frame);
 

@@ -11,7 +11,7 @@
 /* Silences of similar lengths may be ACK timeouts. If the connection has at least SIMILAR_PACKETS
  * packets, such silences are notable even if up to SIMILAR_PERCENT of the packets follow a
  * silence. */
-#define SIMILAR         2u /* longest silence: at most 5/SIMILAR times as long as the shortest */
+#define SIMILAR         2u /* maximum ratio of longest to shortest silence: 5/SIMILAR */
 #define SIMILAR_PERCENT 10u
 #define SIMILAR_PACKETS 100u /* a connection with fewer packets is not busy */
 

@@ -10,8 +10,8 @@
 #include "flow/base/summary.h"
 #include "util/strbuf.h"
 
-/* Returns whether long silences are a notable part of the connection's time, and are rare among its
- * packets. */
+/* Returns whether long silences are a notable part of the connection's time, and only few of its
+ * packets follow a silence. */
 bool silence_is_notable(const struct roce_conn_summary *sum);
 
 /* Appends a sentence about the silences. */

@@ -98,8 +98,8 @@ bool check_conn_paused(const struct roce_conn_summary *sum)
            !check_conn_slow(sum);
 }
 
-/* Appends the reason for which the requester retransmitted more than half of its `again`
- * retransmitted packets, if there is such a reason. */
+/* Appends the main reason of the retransmissions: the reason of more than half of the `again`
+ * retransmitted packets. Appends nothing if there is no such reason. */
 static void add_main_cause(struct strbuf *t, const struct slow_direction *w, uint64_t again)
 {
     static const struct {

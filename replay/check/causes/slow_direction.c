@@ -10,8 +10,8 @@
 /* Limits for the conclusion that the transmit queue of Soft-RoCE refused packets. The requester
  * must have retransmitted single packets without a NAK at least REFUSED_MIN times. On average, the
  * retransmission must follow the previous packet within REFUSED_NS, and the previous transmission
- * of the same packet within REFUSED_AGAIN_NS (ns). If the network reorders the packets of several
- * go-backs, the first time is short too, but the second one is long. */
+ * of the same packet within REFUSED_AGAIN_NS (ns). The last limit excludes packets of several
+ * go-backs that the network reordered: they meet REFUSED_NS, but exceed REFUSED_AGAIN_NS. */
 #define REFUSED_MIN      16u
 #define REFUSED_NS       UINT64_C(100000)
 #define REFUSED_AGAIN_NS UINT64_C(400000)

@@ -19,7 +19,8 @@ struct slow_direction {
     uint8_t timeout_code; /* agreed local ACK timeout of the requester */
     uint64_t ns;          /* duration of the connection, ns */
     uint64_t naks;        /* number of go-backs after a sequence NAK */
-    /* Number of packets that were lost before the capture point, without lost retransmissions. */
+    /* Number of packets that were lost before the capture point. Lost retransmissions are not
+     * counted. */
     uint64_t gone;
     uint64_t setup_ns; /* time from the REQ to the REP, ns, if this side sent the REQ and the REP
                         * was late; otherwise 0 */

@@ -80,7 +80,7 @@ static unsigned list_waits(const struct slow_direction *w, struct wait_part wait
     return cnt;
 }
 
-/* Returns the idle time of the requester, at most the time that remains without its waits. */
+/* Returns the idle time of the requester, ns, but at most the connection's time minus its waits. */
 static uint64_t idle_ns(const struct slow_direction *w)
 {
     const uint64_t waited = all_waited_ns(w), rest = w->ns > waited ? w->ns - waited : 0;

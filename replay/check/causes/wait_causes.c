@@ -5,7 +5,8 @@
 #include "check/causes/congestion_text.h"
 #include "wire/codes.h"
 
-/* A wait after an RNR NAK is explained if it is LONGER times as long as demanded. */
+/* The text explains a wait after an RNR NAK that is more than LONGER times as long as the NAK
+ * demands. */
 #define LONGER 4u
 
 static bool is_setup_late(const struct slow_direction *w)
@@ -102,7 +103,8 @@ const struct slow_cause slow_response_late = {
 
 /* Appends two averages for the RNR NAKs: the wait that the NAK demands, and the wait of the
  * requester. The requester's wait begins with its latest packet, which it may have sent after the
- * NAK. If the time from the NAK to the retransmission is much longer, appends this time too. */
+ * NAK. If this wait is less than 90 % of the time from the NAK to the retransmission, appends that
+ * time too. */
 static void add_waited(struct strbuf *t, const struct slow_direction *w)
 {
     const uint64_t cnt = slow_go_backs(w, ROCE_CAUSE_RNR_NAK),

@@ -15,7 +15,7 @@ enum {
 };
 
 /* Rules that a difference in an RC packet violates. The first row that fits applies. A row fits if
- * the recorded or the replayed value contains `word`; "" always fits. */
+ * kind and field are equal, and the recorded or the replayed value contains `word`. */
 static const struct {
     unsigned kinds;
     const char *field;
@@ -27,8 +27,8 @@ static const struct {
     {ANSWERS,  "aeth.syndrome",     "remote access error",      "RC-RSP-083"},
     {ANSWERS,  "aeth.syndrome",     "invalid request",          "RC-RSP-089"},
     {ANSWERS,  "aeth.syndrome",     "remote operational error", "RC-RSP-090"},
-    {ANSWERS,  "aeth.syndrome",     "ACK, credits not valid",   "RC-RSP-093"}, /* RNR NAK or ACK */
-    {ANSWERS,  "aeth.syndrome",     "RNR NAK",                  "RC-RSP-097"}, /* other RNR timer */
+    {ANSWERS,  "aeth.syndrome",     "ACK, credits not valid",   "RC-RSP-093"}, /* ACK vs RNR NAK */
+    {ANSWERS,  "aeth.syndrome",     "RNR NAK",                  "RC-RSP-097"}, /* two RNR timers */
     {ANSWERS,  "aeth.syndrome",     "",                         "RC-RSP-105"},
     {ANSWERS,  "aeth.msn",          "",                         "RC-RSP-102"},
     {READS,    "payload",           "",                         "RC-RSP-092"},
@@ -60,8 +60,8 @@ static const struct {
     /* clang-format on */
 };
 
-/* Returns whether the recorded MSN is higher than the one of our RNIC, modulo 2^24. `rocedrill
- * check` reports too high and too low MSNs under the same two rules. */
+/* Returns whether the recorded MSN is higher than the one of our RNIC, modulo 2^24. As in
+ * `rocedrill check`, an MSN that is too high violates another rule than one that is too low. */
 static bool is_msn_higher(const struct diff *d)
 {
     return roce_psn_diff(roce_psn_of((uint32_t)strtoul(d->recorded, NULL, 0)),

@@ -55,8 +55,8 @@ struct response_result {
     uint32_t first_diff;   /* index into setup.event of the first difference, or EVENT_NONE */
     uint32_t inconclusive; /* number of recorded responses whose difference may result from
                             * packets that were not captured */
-    bool lacks;            /* true: packets that the capture lacks may explain further differences
-                            * of the direction */
+    bool lacks;            /* true: packets that the capture lacks may explain all differences of
+                            * the direction, not only those counted in `inconclusive` */
     const char *why_inconclusive; /* reason why the first inconclusive response is inconclusive
                                    * (rc_inconclusive.h) */
     uint32_t inconclusive_from;   /* index into setup.event of the first inconclusive response;
@@ -80,7 +80,8 @@ struct response_result {
     uint32_t later_msn;       /* number of READ responses and Atomic ACKs whose MSN also counts
                                * later requests (rc_copies.h) */
     uint32_t copies_msn;      /* number of READ responses and Atomic ACKs whose MSN differs from
-                               * ours, which several copies of the request explain (rc_copies.h) */
+                               * ours, and which may answer another copy of the request
+                               * (rc_copies.h) */
     uint32_t not_captured;    /* number of READ responses, Atomic ACKs and NAKs of our RNIC that
                                * the capture lacks */
 };

@@ -13,8 +13,8 @@
  * often, the network reorders packets. */
 #define REORDERED_SURE 2u
 
-/* Groups of responses that are never compared with each other, except to report the closest
- * response. */
+/* Groups of responses. A recorded response is compared only with our responses of its group, except
+ * to report the closest of our responses. */
 enum response_group { GROUP_ACK, GROUP_NAK, GROUP_READ, GROUP_ATOMIC, GROUPS };
 
 /* Entry of a list of our responses that is sorted by PSN, then by group, then by time. */
@@ -36,22 +36,22 @@ struct response_cmp {
     size_t responses_out; /* number of responses that our RNIC sent up to the current event */
     size_t advances;  /* number of advances of our ePSN (dir->advance) up to the current event */
     int64_t acked;    /* highest relative PSN that responses of our RNIC have acknowledged so far */
-    uint32_t scanned; /* number of events processed for `ack_due` and `high` */
-    int64_t ack_due;  /* highest relative PSN of a request that the responder must answer: it
-                       * has AckReq, or is a READ or an atomic */
+    uint32_t scanned; /* number of events whose requests `ack_due` and `high` already include */
+    int64_t ack_due;  /* highest relative PSN of a request that demands a response: a request
+                       * with AckReq, a READ or an atomic */
     int64_t high;     /* highest relative PSN requested so far */
     bool repeats;     /* true: a request with the PSN of an earlier request, or a lower PSN, was
                        * captured */
-    int64_t recorded_acked; /* highest relative PSN that recorded responses show as executed. Only
-                             * responses that match, or whose only difference is inconclusive data,
-                             * count */
+    int64_t recorded_acked; /* highest relative PSN that recorded responses show as executed. A
+                             * response counts only if it matches ours, or if it differs only in
+                             * its data and this difference is inconclusive */
     uint32_t high_msn;      /* highest MSN of the recorded responses so far */
     int64_t rnr;            /* relative PSN of the latest recorded RNR NAK */
     uint32_t request;       /* index into setup.event of the latest request, or EVENT_NONE */
     uint32_t duplicate; /* index into setup.event of the latest duplicate request, or EVENT_NONE */
-    uint32_t delayed;   /* index into setup.event of the request with the lowest PSN that the
-                         * responder did not receive in the captured order, but may have received
-                         * later; EVENT_NONE if there is none */
+    uint32_t delayed;   /* index into setup.event of the request with the lowest PSN that counts as
+                         * lost behind the capture point (pkt_event.lost), but may have arrived
+                         * late; EVENT_NONE if there is none */
     uint32_t latest;    /* index into setup.event of the request that the latest recorded
                          * response answers, or EVENT_NONE */
     int64_t latest_rel; /* relative PSN of the latest recorded response */

@@ -19,8 +19,8 @@ bool copies_allow_ack_msn(const struct response_cmp *cmp, uint32_t event)
     unsigned duplicates = 0, acks = 0;
 
     /* If the network does not reorder packets, search only the packets after the acknowledged
-     * request: a duplicate that was captured before that request causes an ACK with an earlier
-     * PSN. */
+     * request. A duplicate before that request cannot have caused this ACK: the responder had then
+     * executed only earlier PSNs, and an ACK of a duplicate has the latest executed PSN. */
     for (uint32_t i = event; i-- > 0 && event - i <= COPIES_MAX &&
                              (cmp->all->reordered > 0 || !acked || i > acked->event);) {
         const struct request_pkt *e = request_at(s, s->event[i].rel);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Match: finds the response of our RNIC with which a recorded response is compared. All functions
- * consider only the latest COMPARE_RECENT responses that our RNIC had sent by the current event. If
- * the PSN of the response is given, these are the latest ones of each group with this PSN.
+ * consider only the latest COMPARE_RECENT responses that our RNIC had sent by the current event. A
+ * function that searches one PSN considers the latest COMPARE_RECENT responses of each group with
+ * this PSN.
  */
 #ifndef REPLAY_ENGINE_COMPARE_RC_MATCH_H
 #define REPLAY_ENGINE_COMPARE_RC_MATCH_H
@@ -41,8 +42,8 @@ bool rc_match_has_other_psn(const struct response_cmp *cmp, uint32_t event);
  * returns NULL. */
 struct tx_response *rc_match_continued(const struct response_cmp *cmp, uint32_t event);
 /* Returns our response to the READ request that the recorded response answers. Returns NULL if two
- * recorded responses answer that request, because one of the two is late and answers an earlier
- * copy of the request. */
+ * recorded responses with this PSN seem to answer that request: one of them is late and answers an
+ * earlier copy. */
 struct tx_response *rc_match_to_request(const struct response_cmp *cmp, uint32_t event,
                                         struct field_diffs *out);
 

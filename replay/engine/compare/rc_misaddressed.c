@@ -63,12 +63,11 @@ static struct tx_response *find_like(const struct response_comparison *all,
         if (a->psn != p->psn || (a->matched && (!response || flow->cnt > 1)))
             continue;
         field_diff_compare(p, a, dir->setup.read_first_msn, d);
-        /* If no recorded response matches our response, this packet may be that response with an
-         * altered field, and further fields may differ. If a recorded response matches our
-         * response, all other fields must be equal, and the packet must be the only one to its QP.
-         * Otherwise the QP belongs to another connection that has the same PSNs by chance. A packet
-         * with the opcode of a request is a real request if it has AckReq, or if a response with
-         * its PSN was captured. */
+        /* If our response is unmatched, further fields of the packet may differ. If it is matched,
+         * only this field may differ, and the packet must be the only one to its QP: another
+         * connection may have the same PSNs by chance. A packet with the opcode of a request is a
+         * real request if it has AckReq, if its length is not that of our response, or if a
+         * response with its PSN was captured. */
         if (field_diff_find(d, response ? "bth.dest_qp" : "bth.opcode") &&
             !(a->matched && d->cnt > 1) &&
             !(!response &&
@@ -174,9 +173,9 @@ static int report_misaddressed(struct response_comparison *all, struct diff *dif
     return diff_append(&all->diff, &all->diff_cnt, &all->diff_cap, diff);
 }
 
-/* Finds the direction to which a packet without a connection belongs. The packet must differ from
- * a recent response of our RNIC in the destination QP or the opcode (find_like()), or is_lone_ack()
- * or continues_responses() must return true. */
+/* Finds the direction to which a packet without a connection belongs. Either the packet equals a
+ * recent response of our RNIC except for the destination QP or the opcode (find_like()). Or it fits
+ * the direction by its PSN (is_lone_ack(), continues_responses()). */
 int match_misaddressed(struct response_comparison *all, struct session *session, uint32_t idx)
 {
     const struct trace *trace = session->trace;

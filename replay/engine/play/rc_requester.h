@@ -111,12 +111,12 @@ struct requester_run {
                                        * injected */
     size_t missing_cnt;
     size_t missing_cap;
-    uint32_t *tx_cnt_after; /* for each packet of the direction: value of tx_cnt after it was
-                             * played */
+    uint32_t *tx_cnt_after; /* for each packet of the direction: number of elements of `tx`
+                             * after the packet was played */
     uint32_t unsure_from;   /* first event after which our RNIC may lack a response that the
-                             * recorded requester received; EVENT_NONE if there is none. Such a
-                             * response has the outcome RESP_UNSOLICITED, or RESP_LOST although it
-                             * arrived late. */
+                             * recorded requester received; EVENT_NONE if there is none. The
+                             * missing response is RESP_UNSOLICITED, or is RESP_LOST although it
+                             * may have arrived late */
     uint32_t error_event;   /* index into setup.event of the packet at which our QP entered the
                              * error state, or EVENT_NONE */
     uint32_t wrong_data;    /* number of completed READs and atomics whose local buffer differs from

@@ -25,9 +25,9 @@ static void mark_lost(struct requester_run *a, uint32_t event, uint32_t retransm
         a->unsure_from = retransmit_event;
 }
 
-/* Returns whether the network made a request as a copy of an earlier one, as the IPv4
- * identifications show. An undamaged request does not count as a copy of a damaged one, because the
- * replay ignores the damaged one. */
+/* Returns whether a request is a copy that the network made of an earlier request. Their IPv4
+ * identifications show this. An undamaged request does not count as a copy of a damaged one,
+ * because the replay ignores damaged copies. */
 static bool is_network_copy(const struct inferred_setup *s, uint32_t event)
 {
     for (uint32_t i = event; i-- > 0 && event - i <= COPY_LOOK_BACK;)
@@ -74,12 +74,11 @@ struct crossing {
     uint32_t last; /* index into setup.event of the last response that crossed the retransmission */
 };
 
-/* Finds the responses that crossed the retransmission of PSN `rel` at event `to`. Two conditions
- * must hold. The retransmission is the first copy of `rel` after a sequence NAK of `rel`. The
- * requester next goes back to the PSN of a later sequence NAK, which was captured before the
- * retransmission. So the later NAK reached the requester, but only after the retransmission.
- * Returns EVENT_NONE as `nak` if READs or atomics are between the two PSNs: for these, a later ACK
- * is an implied NAK. */
+/* Finds the responses that crossed the retransmission of PSN `rel` at event `to`. Two sequence NAKs
+ * must show the crossing, both captured before the retransmission. The first NAK has PSN `rel` and
+ * caused the retransmission. The second NAK has a higher PSN, to which the requester goes back
+ * next. So the second NAK reached the requester after the retransmission. Finds nothing if a READ
+ * or atomic is between the two PSNs, because a later ACK is then an implied NAK. */
 static struct crossing find_crossing(const struct requester_run *a, uint32_t from, uint32_t to,
                                      int64_t rel)
 {
@@ -235,7 +234,7 @@ void classify_retransmissions(struct requester_run *a, uint32_t *first, uint32_t
         next = event->rel + trace_psn_cnt(p, s->mtu);
         for (int64_t k = idx + 1; k < next - s->first && k < w->end - s->first; k++)
             if (first[k] == EVENT_NONE)
-                first[k] = i; /* a READ request has several PSNs */
+                first[k] = i; /* the other PSNs of a READ request */
         last = i;
         answered = false;
     }

@@ -13,9 +13,9 @@
  * first event that requests the PSN. `marked` is scratch memory. */
 void classify_retransmissions(struct requester_run *run, uint32_t *first, uint32_t *marked);
 
-/* Returns whether the recorded requester began a message for which the captured responses gave it
- * no credit (R134, R135). When it began the message, it had not yet received the response that
- * limits the credits, although this response had already passed the capture point. */
+/* Returns whether the recorded requester began a message beyond the credits of the responses
+ * captured before (R134, R135). This is possible if the response that limits the credits had passed
+ * the capture point, but had not yet reached the requester. */
 bool exceeds_credits(const struct requester_run *run);
 
 #endif

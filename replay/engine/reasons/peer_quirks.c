@@ -56,9 +56,9 @@ static bool accepts_send_length(const struct response_case *c)
            roce_opcode(event_packet(s, e->event)->opcode)->kind == ROCE_KIND_SEND;
 }
 
-/* Finds the latest request before response `event` that begins in READ `e` at the PSN of the
- * response or before it. Returns whether this request begins after the first PSN of READ `e`, so
- * that it requests only the last part of the READ. */
+/* Finds the latest request before response `event` with a PSN from the first PSN of READ `e` to the
+ * PSN of the response. Returns whether its PSN is not the first one: the request then asks only for
+ * the last part of the READ. */
 static bool requests_tail(const struct inferred_setup *s, uint32_t event,
                           const struct request_pkt *e)
 {
@@ -150,12 +150,11 @@ static bool is_preceded(const struct inferred_setup *s, uint32_t copy, int64_t r
     return false;
 }
 
-/* Returns whether the recorded responder sent a sequence NAK with the PSN of its latest RNR NAK too
- * early: the requester had not retransmitted the request yet, or the retransmission may have
- * crossed the sequence NAK. If the captured packets do not show this, for example because the
- * capture lacks the RNR NAK, two other conditions must hold. Our RNIC sends an RNR NAK in place of
- * the sequence NAK. A request with a later PSN was captured before the sequence NAK
- * (followed()). */
+/* Returns whether the recorded responder sent an RNR NAK, and then a sequence NAK with the same PSN
+ * before the refused request arrived again. The capture then has no retransmission between the two
+ * NAKs, or one that may have crossed the sequence NAK. Otherwise, for example if the capture lacks
+ * the RNR NAK, two conditions must hold. Our RNIC sends an RNR NAK instead of the sequence NAK. A
+ * request with a later PSN was captured before the sequence NAK (followed()). */
 static bool seq_nak_after_rnr(const struct response_case *c)
 {
     const struct inferred_setup *s = &c->dir->setup;
@@ -316,10 +315,10 @@ static bool expects_other(const struct inferred_setup *s, uint32_t event)
                          roce_psn_of(request_table_msn(s, s->event[event].rel - 1))) != 0;
 }
 
-/* Returns whether the response to a READ before the PSN of the NAK at `event` was captured after
- * the NAK, begins with a Middle or Last packet, and answers no request captured after the NAK. If
- * so, the responder still had to respond to this READ when it sent the NAK, because its transmit
- * queue was full (D19). */
+/* Returns whether the responder still owed the response to an earlier READ when it sent the NAK at
+ * `event`, because its transmit queue was full (D19). The READ has a PSN before that of the NAK.
+ * Its response was captured after the NAK, begins with Middle or Last, and answers no request
+ * captured after the NAK. */
 static bool resumes_read(const struct inferred_setup *s, uint32_t event)
 {
     for (uint32_t i = event + 1; i < s->event_cnt && i - event <= FOLLOW_MAX; i++) {
@@ -403,10 +402,10 @@ static bool is_empty_only(const struct request_case *c)
             field_diff_find(c->diffs, "bth.opcode") || (c->ours && is_blank(c->ours)));
 }
 
-/* Returns whether our RNIC repeats an Only packet without payload where the recorded requester
- * retransmits another request, and the capture lacks the first copy of this request or of the empty
- * packet that was retransmitted just before. Linux rxe sent the empty packet instead of a
- * retransmission, and our RNIC took it for the request. */
+/* Returns whether our RNIC retransmits an Only packet without payload where the recorded requester
+ * retransmits another request. The capture must lack a first copy (request_case.unseen). Linux rxe
+ * had sent the empty packet instead of a retransmission (D41). The replay inferred a work request
+ * from it, so our RNIC retransmits the empty packet. */
 static bool repeats_empty_only(const struct request_case *c)
 {
     const struct roce_opcode *op = c->ours ? roce_opcode(c->ours->opcode) : NULL;

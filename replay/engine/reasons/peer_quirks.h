@@ -22,8 +22,8 @@ struct request_case {
     bool retransmit; /* the recorded request is a retransmission */
     bool beyond;     /* true: the recorded request is a retransmission beyond the largest retry
                       * count */
-    bool unseen;     /* the first captured copy of the request, or of an empty Only packet just
-                      * before it, is a retransmission: the capture lacks the earlier copies */
+    bool unseen;     /* true: the capture lacks the first copy of the request, or of an empty Only
+                      * packet just before it, and has only retransmissions */
 };
 
 /* UC message that the peer's program did not receive although it should have. */

@@ -94,7 +94,7 @@ static bool has_wrong_place(const struct response_case *c)
         return true;
     if (event_opcode(s, e->event)->kind != ROCE_KIND_READ)
         return false;
-    /* Without the path MTU, the number of PSNs of a READ is at most `cnt`. */
+    /* If the path MTU is not known, `cnt` is only an upper bound of the PSNs of a READ. */
     return ((s->mtu_known || e->cnt == 1) &&
             roce_opcode_ends(op) != (rel == e->rel + e->cnt - 1)) ||
            ((c->opcode || c->opcode_msn) && !roce_opcode_starts(op) && rel == e->rel &&
@@ -183,8 +183,8 @@ static bool may_be_last(const struct response_case *c)
 }
 
 /* Returns whether the PSN and MSN of a response contradict each other, whichever requests the
- * responder received. The MSN of a NAK counts exactly the messages before its PSN. The MSN of
- * another response counts at least the messages that end up to its PSN. */
+ * responder received. The MSN of a sequence NAK is the number of messages that end before its PSN.
+ * The MSN of another response is at least the number of messages that its PSN shows as complete. */
 static bool has_impossible_pair(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);

@@ -167,19 +167,19 @@ static bool is_copied(const struct execution *x, uint32_t event)
     return false;
 }
 
-/* READ `e` may have been retransmitted from a later PSN. Considers the READ requests that begin
- * inside READ `e`, before the PSN of response `event`. Returns how many of them the responder had
- * answered completely before `event`. A responder sends the responses to one request in PSN order
- * (R105). So each response with the last PSN of the READ completes one earlier request. A response
- * that may complete a request beginning at the PSN of `event` or later is not counted. */
+/* READ `e` may have been retransmitted from a later PSN. Of the READ requests that begin in READ
+ * `e` before the PSN of response `event`, returns the number that the responder had answered
+ * completely before `event`. Each response with the last PSN of the READ completes one request,
+ * because the responses to a request are in PSN order (R105). Such a response is not counted if it
+ * may complete a request that begins at the PSN of `event` or later. */
 static uint32_t reads_over(struct execution *x, uint32_t event, const struct request_pkt *e)
 {
     const struct inferred_setup *s = x->s;
     int64_t rel = s->event[event].rel, last = e->rel + e->cnt - 1;
-    int32_t more = 0, least = 0; /* `more`: among the packets from `i` to `event`, number of
-                                  * responses that end the READ minus number of requests that
-                                  * begin at the PSN of `event` or later. `least`: minimum of
-                                  * `more` */
+    int32_t more = 0, least = 0; /* `more`: number of responses that end the READ, minus number
+                                  * of requests that begin at the PSN of `event` or later, among
+                                  * the packets from `i` to `event`. `least`: lowest value of
+                                  * `more` so far */
 
     if (!x->ordered || event - e->event > LOOK_BACK)
         return 0;

@@ -26,8 +26,8 @@
 
 struct inconclusive_rule {
     bool (*fits)(const struct response_case *c);
-    bool lacks; /* true: packets are missing in the capture, which may also explain further
-                 * differences */
+    bool lacks; /* true: the capture lacks packets, and these packets may also explain other
+                 * differences of the direction */
     const char *text;
 };
 
@@ -48,8 +48,8 @@ extern const char inconclusive_arrivals[];
  * this connection. */
 extern const char inconclusive_stale[];
 
-/* The reason if only this Atomic ACK shows that the QPs were used again, or that the responder
- * executed its request twice. */
+/* The reason if only this Atomic ACK suggests a QP reuse. Instead, the responder may have executed
+ * the atomic twice. */
 extern const char inconclusive_twice[];
 
 /* Returns whether the differences `d` of a response are possible because the responder executed
@@ -72,8 +72,8 @@ bool may_ack_data(const struct response_case *c);
  * executed. The responder's program may have deregistered the region after the execution. */
 bool refuses_repeated(const struct response_case *c);
 
-/* Returns whether an earlier request differs in its opcode from the first copy with its PSN. Which
- * of the two the responder executed is unknown, and so are its responses from this PSN on. */
+/* Returns whether two earlier requests had one PSN, but different opcodes. The capture does not
+ * show which of them the responder executed. So its responses from this PSN on are unknown. */
 bool follows_other_request(const struct response_case *c);
 
 #endif

@@ -230,10 +230,10 @@ static bool answers_late_copy(const struct response_case *c, int64_t rel)
     return c->rxe && copies > 1;
 }
 
-/* Returns whether an ACK has the PSN of a READ or atomic whose data may have been lost before the
- * capture point. After such data, a responder may send an ACK to announce credits (9.7.7.2). One of
- * two facts must show the loss or explain the ACK: the requester retransmits the READ or atomic, or
- * the ACK may answer a late copy of the request with the previous PSN (answers_late_copy()). */
+/* Returns whether an ACK has the PSN of a READ or atomic whose response was not captured. One of
+ * two facts must explain the ACK. The requester later retransmits the READ or atomic: the response
+ * was lost before the capture point, and the ACK announces credits (9.7.7.2). Or the ACK may answer
+ * a late copy of the request with the previous PSN (answers_late_copy()). */
 static bool follows_lost_data(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);

@@ -183,8 +183,8 @@ static bool answers_swapped(const struct response_case *c)
     enum roce_kind kind = kind_of(c);
     uint32_t first = c->event > LOOK_BACK ? c->event - LOOK_BACK : 0;
     unsigned same = 0;    /* recorded responses with this MSN */
-    bool swapped = false; /* another recorded response has the MSN of our response, and the later
-                           * one of the two has the lower MSN */
+    bool swapped = false; /* another recorded response has the MSN of our response, and of these two
+                           * recorded responses, the later one has the lower MSN */
 
     if (!c->counts || !c->ours || !counts_messages(s, c->event) ||
         (kind != ROCE_KIND_READ_RESP && kind != ROCE_KIND_ATOMIC_ACK))

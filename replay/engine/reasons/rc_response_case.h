@@ -42,9 +42,9 @@ struct response_case {
                        * gave up */
     bool others_lack; /* true: for some connection of the responder (also this one), the capture
                        * lacks packets or shows loss */
-    bool others_gap;  /* true: the payloads differ and for some connection of the responder (also
-                       * this one), the capture lacks an executed request; or a request of
-                       * another connection may have arrived late */
+    bool others_gap;  /* true: a request of another connection of the responder may have arrived
+                       * late; or the payloads differ, and the capture lacks an executed request
+                       * of some connection of the responder (also of this one) */
     bool rxe;         /* the responder is known to be Linux rxe */
     uint32_t dir_idx; /* index of `dir` in the session */
     struct shadow_memory *memory; /* memory of the responder */

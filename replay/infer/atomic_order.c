@@ -223,7 +223,7 @@ static bool may_be_next(const struct atomic_order *o, size_t run)
 static size_t next_dir(const struct atomic_order *o, size_t last)
 {
     size_t before =
-        last == SIZE_MAX ? 0 : o->from[last]; /* of the write that was tried and undone */
+        last == SIZE_MAX ? 0 : o->from[last]; /* `from` of the write that was tried last */
     uint32_t best_from = UINT32_MAX;
     size_t best = SIZE_MAX;
 
@@ -238,7 +238,8 @@ static size_t next_dir(const struct atomic_order *o, size_t last)
     return best;
 }
 
-/* Remembers the current state as a dead end. Out of memory, the search only takes longer. */
+/* Remembers that no order continues from the current state. If memory runs out, remembers nothing,
+ * and the search only needs more steps. */
 static void note_dead_end(struct atomic_order *o)
 {
     if (!o->dead_end)

@@ -42,8 +42,8 @@ struct atomic_order {
     size_t dir_cnt;
     size_t *head; /* for each direction: index in `write` of its next write */
     size_t *end;
-    uint32_t *from;  /* `from` of the next write of each direction, UINT32_MAX after the last */
-    uint32_t *until; /* the same for `until` */
+    uint32_t *from;  /* for each direction: shared_write.from of its next write, or UINT32_MAX */
+    uint32_t *until; /* for each direction: shared_write.until of its next write, or UINT32_MAX */
     struct atomic_trial *trial; /* one element for each write */
     struct atomic_undo *undo;
     size_t undo_cnt;

@@ -46,8 +46,8 @@ struct finder {
     struct qp_uses uses;
     bool no_memory;
     uint8_t *self;      /* for each connection: whether the QP is connected to itself */
-    uint32_t *recent;   /* two elements for each flow: index of the group in which group_packet()
-                         * last found its sender as the requester, then as the responder */
+    uint32_t *recent;   /* two elements for each flow: indices of the latest group in which its
+                         * sender is the requester, and the latest in which it is the responder */
     struct keymap keys; /* keys of the groups: {connection, index of the use of the QP pair,
                          * requester's side} */
     struct group *group;
@@ -57,8 +57,8 @@ struct finder {
 /* ---- reading the trace with rnic/flow ----------------------------------------------------------
  */
 
-/* Records a use of a QP pair, the time between two QP reuses, that CM messages show. qp_uses_find()
- * finds the uses that begin without CM messages. */
+/* Records a use of a QP pair (time between two QP reuses) that CM messages set up. qp_uses_find()
+ * finds all other uses. */
 static void note_use(void *user, const struct roce_flow_use *use)
 {
     struct finder *f = user;

@@ -42,8 +42,8 @@ struct recorded_direction {
     struct recorded_cm cm;
     bool stale;     /* late requests of an earlier connection with the same QPs may have arrived in
                      * this one (qp_uses.h) */
-    uint32_t twice; /* frame of the Atomic ACK that is the only sign of this use of the QPs, or 0
-                     * (qp_uses.h) */
+    uint32_t twice; /* frame of an Atomic ACK, if only this packet suggests a QP reuse
+                     * (qp_uses.h); 0: none */
     uint32_t *pkt;  /* indices into trace.pkt: requests and responses, in capture order */
     size_t cnt;
     size_t cap;
@@ -51,7 +51,7 @@ struct recorded_direction {
                                * (split_at_gap.h) */
     uint32_t gap_psn;         /* first PSN of the gap, if `after_gap` is set */
     uint32_t gap_after_frame; /* number of the last frame before the gap, if `after_gap` is set; 0
-                               * if there is none */
+                               * if no frame precedes the gap */
 };
 
 /* Packets of a trace flow that are in no direction. */

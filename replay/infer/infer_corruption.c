@@ -184,7 +184,8 @@ bool infer_corruption_excuse(struct inferred_setup *s)
     }
     if (taken == EVENT_NONE || high < 0)
         return true;
-    /* A requester that drops the damaged response needs no response to later requests. */
+    /* The damaged response acknowledges only requests up to its PSN, so only these need another
+     * response. */
     if (s->event[taken].rel >= 0 && s->event[taken].rel < high)
         high = s->event[taken].rel;
     psn = malloc(s->event_cnt * sizeof(*psn));

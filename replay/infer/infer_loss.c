@@ -118,11 +118,11 @@ static uint32_t *find_surplus(const struct inferred_setup *s)
     return surplus;
 }
 
-/* Returns whether a response shows that the request of RNR NAK `nak` was executed. The response
- * must be captured before the next copy of the request and before the next RNR NAK. If `nak` has a
- * surplus copy, the responder executed this copy. The requester then retransmitted before it
- * received the RNR NAK, because the round trip is longer than the ACK timeout. Reads at most *left
- * events and subtracts their number. */
+/* Returns whether a response after RNR NAK `nak` shows that its request was executed. The response
+ * must precede the next copy of the request, and its next RNR NAK. Then the responder executed the
+ * surplus copy of `nak`, if there is one (find_surplus()). The requester had sent this copy before
+ * it received the RNR NAK, because the round trip is longer than the ACK timeout. Reads at most
+ * *left events and subtracts their number. */
 static bool executed_behind(const struct inferred_setup *s, uint32_t nak, uint32_t *left)
 {
     int64_t rel = s->event[nak].rel;
@@ -145,7 +145,8 @@ uint32_t infer_loss_race_limit(const struct inferred_setup *s, uint32_t event, u
     uint64_t time = event_time(s, event);
     uint32_t limit = event;
 
-    /* The times of events never decrease. */
+    /* Begin at `earlier` if it is in range: event times never decrease, so all events before it are
+     * in range, too. */
     if (earlier > event && earlier - event <= REORDER_MAX_PACKETS &&
         event_time(s, earlier) - time <= REORDER_MAX_NS)
         limit = earlier;
@@ -175,8 +176,8 @@ static bool find_rnr(struct inferred_setup *s)
 {
     uint32_t codes[32] = {0};
     struct keymap refused;
-    uint32_t spared = EVENT_NONE; /* index into setup.event of a copy that the RNR NAK after it does
-                                   * not refuse */
+    uint32_t spared = EVENT_NONE; /* index into setup.event of a copy that the responder executed,
+                                   * although an RNR NAK follows it */
     uint32_t left = BEHIND_READS_MAX;
     uint32_t *surplus = find_surplus(s);
     const struct request_pkt *e;
@@ -395,8 +396,8 @@ static bool find_quickest(struct inferred_setup *s)
 
 /* Returns whether response `i` follows copy `copy` of request `e` quickly, after a much longer time
  * without responses. The long time shows that no earlier request was waiting for a response, so `i`
- * answers `copy`. But if the requester sent another copy of `e` in that time, either the network
- * lost it, or the responder is slow and `i` answers it. */
+ * answers `copy`. Returns false if the requester sent another copy of `e` in that time, because `i`
+ * may be a slow response to the other copy. */
 static bool broke_silence(const struct inferred_setup *s, uint32_t i, uint32_t copy,
                           const struct request_pkt *e)
 {
@@ -626,10 +627,10 @@ static bool find_lost(struct inferred_setup *s)
             owed[e - s->req] = 0;
             continue;
         }
-        /* Ignore this NAK if an earlier loss explains it. A request sent after the first lost copy
-         * then caused the NAK, and the second copy reached the responder. Also ignore this NAK if
-         * the network only delayed the request, so that a later request overtook it. An ACK before
-         * the next copy proves such a delay, even if the ACK is faster than all other responses. */
+        /* Ignore this NAK if a response after it shows that the copy before it was executed. Either
+         * an earlier copy was lost, and a request after the lost copy caused the NAK. Or the
+         * network delayed the copy, so that a later request overtook it. In the second case, the
+         * response must precede the next copy. */
         if (!came_again(s, executed[e - s->req], i, e->rel) &&
             infer_loss_is_shown(s, i, copy[i], e->rel, (size_t)(e - s->req) != asked))
             continue;

@@ -27,9 +27,9 @@ bool infer_loss(struct inferred_setup *setup);
  * capture point may have reversed the order of the two. */
 bool infer_loss_raced(const struct inferred_setup *s, const struct request_pkt *e, uint32_t event);
 
-/* Returns the last event whose request may have been on its way to the responder when the responder
- * sent response `event`. `earlier` is the result for an earlier event, or 0: the search begins
- * there. */
+/* Returns the last event that may have been sent before response `event`, although it was captured
+ * after the response (REORDER_MAX_NS). Returns `event` if there is no such event. The search begins
+ * at `earlier`, the result for an earlier event, or 0. */
 uint32_t infer_loss_race_limit(const struct inferred_setup *s, uint32_t event, uint32_t earlier);
 
 /* Returns whether a response after event `from` shows that request `rel` was executed before the

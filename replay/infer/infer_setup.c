@@ -499,9 +499,9 @@ static int find_allowed(struct inferred_setup *s, struct shadow_memory *memory)
     access = access_of(s, bad);
     if (!access && !(event_is_nak_code(s, s->fatal_nak, ROCE_NAK_REMOTE_ACCESS) &&
                      roce_opcode_has(event_opcode(s, bad->event), ROCE_HDR_IETH))) {
-        /* The SEND was too long for its receive WQE (R082), which Linux rxe refuses with NAK 0x63.
-         * A responder with another local fault sends the same NAK (R090). The capture does not show
-         * the cause, so assume a short receive WQE. */
+        /* Linux rxe sends NAK 0x63 if a SEND is too long for its receive WQE (R082). A responder
+         * with another local fault sends the same NAK (R090). The capture does not show the cause,
+         * so assume a short receive WQE. */
         shorten_recv(s, bad);
     } else if (!event_is_nak_code(s, s->fatal_nak, ROCE_NAK_INVALID_REQ) || s->access & access) {
         /* The cause of the NAK is the R_Key, a local fault of the responder, or a change of the QP

@@ -11,10 +11,10 @@
  *   4. match_responses.h       pairs READ requests and atomics with their responses
  *   5. infer_timers.h          bounds the requester's ACK timeout and retry counts
  *
- * A single response never changes the setup. For example, a NAK shows a missing permission only if
- * its MSN fits and no later response contradicts the NAK. The MSN before the first message is the
- * smallest one on which two responses agree. So the setup never follows an altered response, and
- * the comparison reports that response.
+ * An altered response must not change the setup, so that the comparison reports this response. For
+ * example, a NAK shows a missing permission only if its MSN fits and no later response contradicts
+ * the NAK. The MSN before the first message is the smallest one on which two responses agree. A
+ * single response decides this MSN only if no two agree.
  */
 #ifndef REPLAY_INFER_INFER_SETUP_H
 #define REPLAY_INFER_INFER_SETUP_H

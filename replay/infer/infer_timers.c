@@ -60,8 +60,9 @@ static void note_wait(struct waits *w, uint64_t at_least, uint64_t at_most)
         w->most = at_least;
 }
 
-/* Returns whether the network or the capture duplicated request `a` as `b`. All bytes must be
- * equal, because a retransmission as early as the timer allows is a retry, not a copy. */
+/* Returns whether request `b` is a copy that the network or the capture made of request `a`. All
+ * bytes must be equal: a retransmission that is early enough to be such a copy differs, for
+ * example, in its IPv4 identification. */
 static bool is_copy(const struct inferred_setup *s, uint32_t a, uint32_t b)
 {
     const struct trace_packet *x = event_packet(s, a), *y = event_packet(s, b);
@@ -98,8 +99,8 @@ static void on_restart(struct walk *w, uint32_t event, int64_t rel, uint64_t tim
 
     w->start = w->sent = time;
     /* A go-back to a later PSN than the previous go-back shows progress: the requester received a
-     * response in between. If the response that was captured before was lost behind the capture
-     * point, the requester received a later copy of it. */
+     * response in between. The capture may have shown an earlier copy of this response, which was
+     * lost behind the capture point. So this go-back begins a new count. */
     if (rel > w->restart) {
         w->moved |= w->restarts > 0;
         w->tries = w->restarts = 0;
@@ -233,8 +234,8 @@ void infer_timers(struct inferred_setup *s)
             s->timers.rnr_retries = w.rnr_cnt - 1;
     } else if (w.waited && w.tries == s->timers.retries && w.tries == w.restarts &&
                w.tries <= COUNT_MAX && !w.moved) {
-        /* The retry count is known only if the requester certainly counted every go-back since its
-         * latest progress as a retry, and no earlier go-back. */
+        /* The retry count is known only if the requester certainly counted all go-backs since its
+         * latest progress as retries, and did not count earlier ones. */
         s->timers.exhausted = gave_up(&w, w.again.cnt ? w.again.most : w.first.most);
     }
     choose_codes(s);

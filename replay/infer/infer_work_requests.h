@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Infer work requests: the work requests that a recorded requester must have posted, one for each
- * captured message, in PSN order. The result also contains, for each work request, the latest
- * captured packet before which the requester must have posted it.
+ * captured message, in PSN order. For each work request, `posted_by` is the packet before which
+ * the requester posted it.
  */
 #ifndef REPLAY_INFER_INFER_WORK_REQUESTS_H
 #define REPLAY_INFER_INFER_WORK_REQUESTS_H

@@ -23,12 +23,13 @@ struct links {
                        * the copies that the response can answer */
     uint32_t *last;  /* for each request event: index into setup.event of the last response to it */
     uint32_t *claim; /* one element for each key of `claims`: index into setup.event of the
-                      * recorded response with this PSN that was assigned to this READ request */
+                      * response that was assigned to the key */
     size_t claim_cap;
     struct keymap claims; /* keys of type struct claim */
 };
 
-/* A PSN in the response to one READ request. At most one recorded response is assigned to it. */
+/* PSN in the response to one READ request. At most one recorded response is assigned to this PSN of
+ * this request. */
 struct claim {
     int64_t rel;
     int64_t request;
@@ -64,10 +65,11 @@ static void links_free(struct links *l)
     keymap_free(&l->claims);
 }
 
-/* Position in a READ response from which the MSN of its later packets is known. */
+/* Packet of the response to a READ that count_messages() read last. The function reads the packets
+ * in reverse order. */
 struct train {
     int64_t rel;   /* relative PSN of the packet */
-    uint32_t msgs; /* number of messages that the responder had completed */
+    uint32_t msgs; /* messages that the MSN of the response counts; UINT32_MAX if unknown */
 };
 
 /* Sets l->msgs of each READ response to the number of messages that its MSN counts. Most packets of
@@ -138,8 +140,8 @@ static uint32_t latest_of(const struct inferred_setup *s, const struct links *l,
 /* Returns the index into s->event of the READ request that a response answers. `e` is the entry of
  * the READ in s->req. Prefers the latest copy of the READ that contains the PSN and precedes the
  * response by at least the shortest response time. Otherwise returns the latest copy with the PSN,
- * or EVENT_NONE. The MSN of the response counts `msgs` messages, at least those that the responder
- * had completed when it received the copy. */
+ * or EVENT_NONE. `msgs` is the number of messages that the MSN of the response counts. Ignores
+ * copies that the responder received after it had completed more messages. */
 static uint32_t asked_by(const struct inferred_setup *s, const struct links *l,
                          const struct request_pkt *e, uint32_t answer, uint32_t msgs)
 {
@@ -152,7 +154,7 @@ static uint32_t asked_by(const struct inferred_setup *s, const struct links *l,
             any = req;
         req = latest_of(s, l, l->before[req], answer, msgs);
     }
-    /* If the MSN is wrong, the response answers any copy. */
+    /* If no copy fits the MSN, the MSN is wrong. Then search again without it. */
     return any == EVENT_NONE && msgs != UINT32_MAX ? asked_by(s, l, e, answer, UINT32_MAX) : any;
 }
 

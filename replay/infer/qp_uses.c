@@ -6,8 +6,8 @@
 #include "infer/supposed_use.h"
 
 /* A packet that one use of the QPs does not explain may belong to the next use. To decide this, the
- * search compares the costs (supposed_use_add()) of this number of packets before and after the
- * packet. */
+ * search compares the costs (supposed_use_add()) of BEFORE packets before that packet and AFTER
+ * packets after it. */
 #define BEFORE 256u
 #define AFTER  64u
 #define WINDOW 512u /* at least BEFORE + AFTER */
@@ -26,7 +26,7 @@
 #define ON_WAY_NS  UINT64_C(1000000000)
 #define ON_WAY_MAX 4096u
 
-/* Shortest time between the packets of one side in two uses, ns: both programs reset their QPs. */
+/* Shortest pause before a new use, ns: both programs must reset their QPs first. */
 #define RESET_NS UINT64_C(1000000)
 
 /* Number of packets of the connection before a new use in which find_nak() searches. */
@@ -150,18 +150,20 @@ static unsigned cost_between(const struct search *s, uint32_t from, uint32_t to)
 }
 
 /* Returns the packet with which a new use began, if the use that began at packet `from` does not
- * explain packet `odd`. The costs of the packets before `to` are known. Returns 0 if no new use
- * began up to `odd`. A use without a response cannot be replayed, so another use begins after it
- * only if the present use cannot explain the first request (2 * USE_ODD), or if the QPs may have
- * been reset before it (may_begin_again()).
+ * explain packet `odd`. Returns 0 if no new use began up to `odd`. The costs of the packets before
+ * `to` are known.
  *
- * The packets before `to` may belong to several uses. So the start with the lowest costs is only a
- * first guess: the search is repeated with the packets before the first one that this guess does
- * not explain. If the costs are lowest with a use that begins after `odd`, the search is repeated
- * with the packets before that use, because packet `odd` may be a single wrong packet. If the QPs
- * may have been reset before an unexplained request, and a use from there explains the best
- * start, the search is repeated with the packets that this use explains: the later ones belong to a
- * third use. */
+ * A use without a response cannot be replayed. So up to the first response of the present use, the
+ * search tries a request as the start of a new use only in two cases: the present use cannot
+ * explain the request (2 * USE_ODD), or the QPs may have been reset before it (may_begin_again()).
+ *
+ * The packets before `to` may belong to several later uses, so the start with the lowest costs is
+ * only a first guess. The search is repeated with fewer packets in these cases:
+ * - The QPs may have been reset before an unexplained request, and a use from there explains the
+ *   best start: with the packets that this use explains.
+ * - The use from the best start does not explain a later packet: with the packets before that one.
+ * - The best start is after `odd`: with the packets before it. `odd` may be a single wrong packet.
+ */
 static uint32_t find_start(struct search *s, uint32_t from, uint32_t odd, uint32_t to)
 {
     uint32_t low = odd - from > BEFORE ? odd - BEFORE : from;

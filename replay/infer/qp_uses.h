@@ -30,8 +30,8 @@ struct qp_use {
                       * `frame`; 0: none */
     bool stale[2];   /* requests that side 0 or 1 sent in the previous use may have arrived in
                       * this use */
-    uint32_t twice;  /* frame of the Atomic ACK that is the only sign of this use: its request was
-                      * executed in this use, or a second time in the previous one; 0: none */
+    uint32_t twice;  /* frame of an Atomic ACK, if only this packet suggests this use. Instead, the
+                      * responder may have executed the atomic twice. 0: none */
     uint32_t req_frame, rep_frame;
     bool cm; /* the capture has the REQ and the REP that set up the QPs */
     uint8_t active_side;

@@ -12,8 +12,8 @@ enum { UNKNOWN, OBSERVED, WRITTEN };
  * reports it. */
 #define EFFORT_MAX (UINT64_C(1) << 27)
 
-/* If at least this number of bytes changed, we infer without other evidence that the responder's
- * program stored them. */
+/* If at least this number of bytes changed after the responder's program was active, we infer
+ * without other evidence that the program stored them. */
 #define STORED_MIN 4u
 
 void shadow_init(struct shadow_memory *memory)
@@ -280,8 +280,9 @@ static bool written_by_other_key(struct shadow_memory *memory, const struct shad
 }
 
 /* Returns whether the responder's program stored the bytes that differ from the last remote write.
- * There are two kinds of evidence. Other READs suggest it. Or a message reached the program after
- * the write, and the READ shows more than one changed byte. */
+ * There are two kinds of evidence. Other READs suggest such a store (suggests_store()). Or no READ
+ * contradicts it, the program was active after the write, and either STORED_MIN bytes changed or
+ * the program has already stored other bytes. */
 static bool program_stored(struct shadow_memory *memory, const struct shadow_region *region,
                            uint64_t va, const uint8_t *bytes, uint32_t len,
                            const struct shadow_reader *reader)

@@ -42,7 +42,7 @@ struct shadow_region {
     bool invalidate; /* a SEND with Invalidate names this R_Key */
     uint8_t *image;
     uint8_t *state;
-    uint8_t *touched;   /* one element for each page: our RNIC or the capture used the page */
+    uint8_t *touched;   /* one element for each page: 1 if the replay accessed the page */
     uint8_t *group;     /* one element for each MEMORY_GROUP pages: 1 if at least one of these pages
                          * is touched */
     struct rnic_mr *mr; /* NULL while the region is not registered */
@@ -59,8 +59,8 @@ struct shadow_write {
     const uint8_t *data; /* bytes written; NULL if they are in `value` */
     bool unknown;        /* the capture lacks the bytes written, so no READ can contradict them */
     /* True: an atomic whose response was captured, so `value` follows from the recorded response.
-     * False: `value` of an atomic is the value that our RNIC stored, which may have executed the
-     * requests of several connections in another order. */
+     * False: `value` of an atomic is the value that our RNIC stored. This value may be wrong,
+     * because our RNIC may have executed the requests of several connections in another order. */
     bool confirmed;
     uint8_t value[8];
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Conn set: a set of connection numbers, one bit for each number. Used by exports that need the set
- * of connection numbers in their output. */
+/* Conn set: a set of connection numbers, one bit for each number. events.c uses it for the numbers
+ * that its lines contain. */
 #ifndef REPLAY_EXPORT_CONN_SET_H
 #define REPLAY_EXPORT_CONN_SET_H
 

@@ -87,12 +87,12 @@ struct shadow_reader {
     void *ctx;
 };
 
-/* A READ may return a byte whose value only another allowed order of the requests produces. During
- * this READ, the byte of region->image has that value. */
+/* A byte of region->image that has another value during one READ: the value in the recorded
+ * response, which only another allowed order of the requests explains. */
 struct lent_byte {
     struct shadow_region *region;
     uint64_t off;
-    uint8_t byte; /* value that the byte must have again after the READ */
+    uint8_t byte; /* value before and after the READ */
 };
 
 /* Number of regions that are found without a search of all regions; a power of 2. */
@@ -130,8 +130,8 @@ void shadow_free(struct shadow_memory *memory);
 int shadow_claim(struct shadow_memory *memory, uint32_t rkey, uint64_t va, uint64_t len,
                  unsigned access);
 
-/* Adds `access` to the permissions of an R_Key, for an access of 0 bytes that still needs a valid
- * R_Key. Returns 0, or -1 if out of memory. */
+/* Adds `access` to the permissions of an R_Key. Call for a FLUSH, which needs a valid R_Key even if
+ * it flushes 0 bytes (A19). Returns 0, or -1 if out of memory. */
 int shadow_claim_key(struct shadow_memory *memory, uint32_t rkey, unsigned access);
 
 /* Records that a SEND invalidates the R_Key. If no request used the R_Key, makes a region of one
@@ -171,13 +171,14 @@ int shadow_observe(struct shadow_memory *memory, struct shadow_region *region, u
  * Returns 0, or -1 if out of memory. */
 int shadow_return_lent(struct shadow_memory *memory, const struct shadow_reader *reader);
 
-/* Records a write that our RNIC executed. If `write->data` is NULL and the write is not confirmed,
- * the value written is the 8 bytes that are now in the image. Returns 0, or -1 if out of memory. */
+/* Records a write that our RNIC executed. For an atomic without a captured response
+ * (`write->confirmed` is false), copies the value written from the image. Returns 0, or -1 if out
+ * of memory. */
 int shadow_note_write(struct shadow_memory *memory, struct shadow_region *region,
                       const struct shadow_write *write);
 
-/* Records an atomic that our RNIC executed and whose response was not captured. Its result is known
- * only if earlier remote writes determine the value before the atomic. Returns 0, or -1 if out of
+/* Records an atomic that our RNIC executed and whose response was not captured. Records nothing
+ * unless earlier remote writes determine the result of the atomic. Returns 0, or -1 if out of
  * memory. */
 int shadow_note_atomic(struct shadow_memory *memory, struct shadow_region *region,
                        const struct shadow_write *write);
@@ -190,19 +191,18 @@ bool shadow_written_by_other(const struct shadow_memory *memory, uint32_t rkey, 
 struct shadow_view {
     uint32_t dir; /* direction of the READ or atomic */
     uint32_t req; /* index of its packet in the `req` array of the direction's setup */
-    bool atomic;  /* true for an atomic, because the responder executes later requests of the
-                   * direction after it. false for a READ, because later requests may overtake it */
+    bool atomic;  /* true: an atomic, which the responder executes before all later requests of the
+                   * direction. false: a READ, which later requests may overtake */
     uint64_t va;
-    const uint8_t *byte; /* bytes that the response shows, `len` of one memory word; a responder
-                          * reads and changes a word atomically */
+    const uint8_t *byte; /* the `len` bytes that the response shows, all in one 8-byte word of the
+                          * memory */
     uint32_t len;
 };
 
-/* Returns whether a response shows bytes of a word that the memory cannot have had: an earlier
- * request of the same direction wrote to the word, and none of the writes that may have changed it
- * last stored these bytes. Returns false if no earlier request of the direction wrote to the word.
- * Also returns false if a write of unknown bytes, or an atomic without a captured response, changes
- * the word. */
+/* Returns whether a response shows bytes that the memory cannot have had: an earlier request of the
+ * same direction wrote to them, and no write that may precede the response stored the bytes shown.
+ * Returns false if the capture lacks the bytes of one of these writes, or after
+ * shadow_forget_writes(). */
 bool shadow_never_had(struct shadow_memory *memory, const struct shadow_view *view);
 
 /* Returns whether a remote write set the byte at `va`. The region must cover the byte. */

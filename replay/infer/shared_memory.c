@@ -147,11 +147,11 @@ static size_t first_at(const struct shared_memory *sh, uint32_t rkey, uint64_t v
     return low;
 }
 
-/* ---- the order of words ------------------------------------------------------------------------
+/* ---- the order of the writes to a word ----------------------------------------------------------
  */
 
-/* Returns whether the capture shows that write `a` was executed before write `b`: the response to
- * `a` precedes `b`. */
+/* Returns whether write `a` was certainly executed before write `b`: it is an earlier request of
+ * the same direction, or the response to `a` was captured before `b`. */
 static bool is_before(const struct shared_write *a, const struct shared_write *b)
 {
     return a->dir == b->dir ? a->req < b->req : a->until < b->from;
@@ -446,10 +446,10 @@ static bool was_before(const struct shared_read *read, const struct shared_write
     return w->dir == read->dir ? w->req < read->req : w->until < read->from;
 }
 
-/* Returns whether a later request of the same connection stored `value` at `va`, and may have been
- * executed before the READ read its last bytes. Without a fence, a responder may execute the later
- * request before it completes the READ (R131). The value must not be that of the latest write
- * before the READ, which every responder returns unless a later request stores another value. */
+/* Returns whether a later request of the same connection may have stored `value` at `va` before the
+ * READ read its last bytes. Without a fence, a responder may execute this request before it
+ * completes the READ (R131). Returns false if the latest write before the READ stored `value`,
+ * because the READ then returns `value` anyway. */
 static bool is_overtaken(struct shared_memory *sh, const struct shared_read *read, uint64_t va,
                          uint8_t value)
 {

@@ -75,9 +75,9 @@ struct shared_read {
 bool shared_memory_atomic(const struct inferred_setup *s, const struct request_pkt *e,
                           uint64_t *found, uint64_t *left);
 
-/* Finds the memory that several directions of a host share, and the order of the atomics on it.
- * If the host has only one direction, finds only its writes, and only if one of them follows a
- * READ. Returns 0, or -1 if out of memory. Call shared_memory_free() in both cases. */
+/* Finds the memory that several directions of a host share, and the order of the atomics on it. For
+ * a host with one direction, finds only the writes, and only if one of them may overtake a READ.
+ * Returns 0, or -1 if out of memory. Call shared_memory_free() in both cases. */
 int shared_memory_find(struct shared_memory *sharing, const struct session *session, uint32_t host);
 void shared_memory_free(struct shared_memory *sharing);
 
@@ -96,12 +96,12 @@ void shared_memory_executed(struct shared_memory *sharing, uint32_t dir, uint32_
  * shared_read. */
 bool shared_memory_explains(void *read, uint64_t va, uint8_t value);
 
-/* Returns 1 if other READs of the connection suggest that the responder's program changed the byte
- * at `va` from `written` before this READ. They suggest it if the next READ does not show `written`
- * either, or if the previous READ showed `written`, because the requester then probably polls for a
- * change. Returns -1 if the next READ, or another response to this READ, shows `written`. Returns 0
- * if there are no such READs, or if another connection writes the byte. `read` points to a struct
- * shared_read. */
+/* `written` is the latest value stored at `va` by a request; the READ shows another value. Returns
+ * 1 if other READs of the connection suggest that the responder's program changed the byte before
+ * the READ. The next READ suggests it if it does not show `written`. If there is no next READ, the
+ * previous one suggests it if it shows `written`: the requester then probably polls for a change.
+ * Returns -1 if the next READ, or another response to this READ, shows `written`. Returns 0
+ * otherwise, or if another connection writes the byte. `read` points to a struct shared_read. */
 int shared_memory_suggests_store(void *read, uint64_t va, uint8_t written);
 
 #endif

@@ -16,9 +16,9 @@
 #define STRETCHES_MAX 64u
 
 /* Splits the direction of `setup` at setup.gap. *head receives the packets before the gap, and
- * *rest those from the next message on. Either part may be empty (cnt 0). Both are if a second
- * split would not divide the direction. Returns 0, or -1 if out of memory. Call
- * recorded_direction_free() for both parts in either case. */
+ * *rest those from the next message on. Either part may be empty (cnt 0). If the direction already
+ * begins after a gap and *rest would be the whole direction again, both parts are empty. Returns 0,
+ * or -1 if out of memory. Call recorded_direction_free() for both parts in either case. */
 int split_at_gap(const struct inferred_setup *setup, struct recorded_direction *head,
                  struct recorded_direction *rest);
 

@@ -24,7 +24,7 @@ static uint32_t device_of(struct session *session, const struct trace_flow *flow
     return (uint32_t)session->host_cnt++;
 }
 
-/* Infers the setup for the replay of the requester. The memory of the responder does not change.
+/* Infers the setup for the replay of the requester. Leaves the memory of the responder unchanged.
  * Returns 0, or -1 if out of memory. */
 static int infer_other_setup(const struct session *session, struct rc_direction *dir,
                              const struct recorded_direction *recorded)
@@ -90,7 +90,7 @@ static void drop_direction(struct session *session)
 }
 
 /* Replaces the last direction, whose requests have a gap, by the stretches before and after the
- * gap. *split receives whether it could be divided. Returns 0, or -1 if out of memory. */
+ * gap. Sets *split to whether the direction was replaced. Returns 0, or -1 if out of memory. */
 static int split_direction(struct session *session, const struct recorded_direction *recorded,
                            bool *split)
 {

@@ -4,23 +4,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A use is the time from one connection of two QPs to the next. Most costs apply to packets that
- * the supposed use explains, but that another use would explain better. USE_LATE: a request repeats
- * a PSN that was acknowledged, or its PSN precedes those of all other requests. USE_OTHER: a
- * retransmission has another payload than the original, because the program changed its buffer. */
+/* Costs of packets that the use explains, but that another use would explain better. A use is one
+ * connection of two QPs, up to their reuse. USE_LATE: a request that repeats an acknowledged PSN,
+ * or a packet before the first PSN of the use. USE_OTHER: a retransmission with another payload, or
+ * a request that Linux rxe emptied or shifted (D41, D57). */
 #define USE_LATE  1u
 #define USE_OTHER 1u
 
-/* Cost of a response whose MSN is lower than that of an earlier response. If a request also repeats
- * an acknowledged PSN, a new use explains both: its MSN counts from 0 again. */
+/* Cost of a response whose MSN is lower than that of an earlier response. Alone, it does not
+ * suffice to assume a new use (GAIN_MIN in qp_uses.c). It does if a request also repeats an
+ * acknowledged PSN: a new use explains both, because its MSN counts from 0 again. */
 #define USE_BACK (2 * USE_ODD - 1)
 
 /* Cost of an empty WRITE that is not the first request of a use. Linux rxe sends such a WRITE only
  * after RESET (D57), so it suggests that a new use begins there. */
 #define USE_RESET 2u
 
-/* Cost of a request whose PSN precedes that of the first captured request of the use, but that was
- * certainly sent after it. The capture then lacks the first copy of the request. */
+/* Cost of a request that was certainly sent after the first captured request of the use, but has an
+ * earlier PSN. The capture then lacks the first transmission of the request. */
 #define USE_UNSEEN 8u
 
 /* Maximum number of PSNs that the capture may lack before the first request of a use, and after the
@@ -142,8 +143,8 @@ static bool is_other_request(const struct roce_pkt *a, const struct roce_pkt *b)
            (a->atomiceth.va != b->atomiceth.va || a->atomiceth.rkey != b->atomiceth.rkey);
 }
 
-/* Returns whether two packets are certainly not copies of one request of which one was altered: at
- * least two of opcode, length, address, immediate data or operand, and payload differ. */
+/* Returns whether two packets differ so much that one altered field does not explain it: at least
+ * two of opcode, length, address, immediate data or operand, and payload differ. */
 static bool is_unrelated(const struct roce_pkt *a, const struct roce_pkt *b)
 {
     size_t common = a->payload_len < b->payload_len ? a->payload_len : b->payload_len;
@@ -172,9 +173,9 @@ static bool is_empty_only(const struct roce_pkt *p)
            (p->op->kind == ROCE_KIND_SEND || p->op->kind == ROCE_KIND_WRITE);
 }
 
-/* Returns whether a packet is an empty WRITE without address, which Linux rxe sends after RESET for
- * a request of the previous use. Linux rxe later retransmits the other requests without these empty
- * WRITEs (D57). */
+/* Returns whether a packet is an empty WRITE without address. Linux rxe sends such a WRITE after
+ * RESET for a request of the previous use. When rxe retransmits the new requests, it omits these
+ * empty WRITEs, so their PSNs shift (D57). */
 static bool is_blank(const struct trace_packet *p)
 {
     struct roce_pkt pkt;
@@ -209,8 +210,9 @@ static bool is_shifted(const struct supposed_use *use, unsigned side, const stru
     return false;
 }
 
-/* Returns whether a request has a PSN that only a new request can have, if the requester shifts all
- * PSNs like that of its latest shifted request: without the shift, the PSN follows all others. */
+/* Returns whether a request with PSN `psn` is certainly new. The latest shifted request precedes
+ * its earlier copy by side->shift PSNs. With the same shift, the earlier copy of this request would
+ * follow all captured requests, so there is none. */
 static bool is_new_shifted(const struct use_side *side, roce_psn psn)
 {
     return side->shift > 0 && roce_psn_diff(roce_psn_add(psn, side->shift), side->next) >= 0;
@@ -230,9 +232,10 @@ static unsigned compare_requests(struct supposed_use *use, uint32_t idx, unsigne
         return is_same_payload(&pkt, &before) ? 0 : USE_OTHER;
     if (is_shifted(use, which, &pkt, &side->shift) || is_empty_only(&pkt) || is_empty_only(&before))
         return USE_OTHER;
-    /* The request may be a shifted one, and the capture lacks its copy with the other PSN. Only its
-     * first copy costs USE_ODD. Further copies are not a further sign of another use. A request
-     * after all shifted ones was not sent with another PSN, so it costs nothing more. */
+    /* The requester shifts PSNs, but the capture lacks the copy of this request with its other PSN.
+     * The first such request with a PSN costs USE_ODD. Copies of it cost USE_OTHER, because they
+     * are not a further sign of another use. A new request never had another PSN, so it costs
+     * USE_OTHER. */
     if (side->shifts) {
         if (e->shifted && use->trace->pkt[e->shifted].opcode == pkt.bth.opcode &&
             use->trace->pkt[e->shifted].payload_len == pkt.payload_len)
@@ -308,10 +311,10 @@ static const struct use_request *read_before(const struct supposed_use *use, uns
     return e && roce_psn_diff(reach_of(&use->trace->pkt[e->pkt]), psn) > 0 ? e : NULL;
 }
 
-/* The use has no request with the PSN of request `p`. Returns whether the PSN is nevertheless that
- * of a response to a READ of the use, and `p` does not restart this READ (R112). Then `p` belongs
- * to another use, or is altered. With any path MTU, the READ needs so many responses, or so many
- * were captured. */
+/* The use has no other request with the PSN of request `p`. Returns whether this PSN certainly
+ * belongs to a response to a READ, and `p` does not restart this READ (R112). Then `p` belongs to
+ * another use, or was altered. The PSN certainly belongs to a response if the READ needs that many
+ * responses with the largest path MTU, or if the responses up to this PSN were captured. */
 static bool is_inside_read(const struct supposed_use *use, unsigned side,
                            const struct trace_packet *p)
 {
@@ -363,7 +366,7 @@ static int add_request(struct supposed_use *use, uint32_t idx, unsigned which)
     e = find_request(use, which, psn);
     reach = reach_of(p);
     inside = roce_psn_diff(psn, side->reach) < 0;
-    /* A READ inside an earlier READ may restart it (R112), so it is not counted. */
+    /* A READ inside an earlier READ may restart it (R112), so it is not a new message. */
     restarts = inside && roce_opcode(p->opcode)->kind == ROCE_KIND_READ;
     if (roce_psn_diff(reach, side->reach) > 0)
         side->reach = reach;
@@ -392,10 +395,10 @@ static int add_request(struct supposed_use *use, uint32_t idx, unsigned which)
     return (int)cost;
 }
 
-/* Returns whether response `p` answers a copy of its request that was captured after the response
- * with the highest MSN. Before this copy, no packet of the use was captured for a time in which
- * delayed responses would arrive. The responses to the earlier copies were captured before that
- * time. So neither the network nor the capture made `p` as a copy of one of them. */
+/* Returns whether response `p` certainly answers a copy of its request that was captured after the
+ * response with the highest MSN. All earlier copies were answered. Before the latest copy, no
+ * packet of the use was captured for at least TRACE_COPY_NS. So `p` is not a duplicate of an
+ * earlier response, made by the network or the capture. */
 static bool answers_later_copy(const struct supposed_use *use, unsigned which,
                                const struct trace_packet *p, const struct use_request *e)
 {
@@ -424,10 +427,11 @@ static bool has_other_original(const struct supposed_use *use, const struct trac
     return pkt.atomicacketh.orig != before.atomicacketh.orig;
 }
 
-/* An Atomic ACK to request `e` has another original value than the earlier one. Returns whether it
- * has the value that the earlier execution stored, and answers a copy that was sent after a pause.
- * Then the request was executed twice, so each execution belongs to another use, or the responder
- * is wrong. One altered value does not show this. */
+/* Atomic ACK `p` to request `e` has another original value than the earlier Atomic ACK. Returns
+ * whether the request was executed twice: the original value of `p` is the value that the first
+ * execution stored, and a copy of the request was captured well after the earlier Atomic ACK. Then
+ * the executions belong to two uses, or the responder is wrong. Another original value alone may be
+ * an altered field. */
 static bool is_executed_again(const struct supposed_use *use, const struct trace_packet *p,
                               const struct use_request *e)
 {
@@ -447,10 +451,11 @@ static bool is_executed_again(const struct supposed_use *use, const struct trace
     return swaps && pkt.atomicacketh.orig == request.atomiceth.swap_add;
 }
 
-/* Returns whether a response has a lower MSN than an earlier response that the responder certainly
- * sent first. It did if the earlier response was captured before `e`, the request with the PSN of
- * the response (or NULL). The response to a duplicate READ or atomic may have the MSN of the first
- * execution, unless it certainly answers a later copy. */
+/* Returns whether response `p` has a lower MSN than an earlier response that the responder
+ * certainly sent before `p`. The order is certain if the request with the PSN of `p` (`e`, or NULL)
+ * was captured between the two responses, or if is_sent_after() is true. The response to a
+ * duplicate READ or atomic may repeat the MSN of the first execution, so it counts only if
+ * answers_later_copy() is true. */
 static bool counts_back(const struct supposed_use *use, unsigned which,
                         const struct trace_packet *p, const struct use_request *e)
 {
@@ -465,11 +470,11 @@ static bool counts_back(const struct supposed_use *use, unsigned which,
              is_sent_after(use->trace, p, &use->trace->pkt[side->high_pkt])));
 }
 
-/* Response `p` has a lower MSN than an earlier response. Returns whether the MSN of that earlier
- * response may be the wrong one. It may if only that response had this MSN, if `p` has a later PSN,
- * and if `p` counts at most one message for each PSN after the response before both. After a QP
- * reuse, the PSNs begin again. So a new use does not explain `p` better. A NAK with MSN 0 does not
- * count, because a responder may send it after RESET. */
+/* Response `p` has a lower MSN than an earlier response. Returns whether the MSN of the earlier
+ * response may be wrong: only that response had this MSN, `p` has a later PSN, and the MSN of `p`
+ * fits the response before the earlier one (at most one message for each PSN). A new use does not
+ * explain `p` better, because its PSNs would begin again. Returns false for a NAK with MSN 0, which
+ * a responder may send after RESET. */
 static bool is_high_wrong(const struct supposed_use *use, const struct use_side *side,
                           const struct trace_packet *p)
 {
@@ -519,8 +524,8 @@ static unsigned cost_of_msn(struct supposed_use *use, unsigned which, const stru
         side->high_alone = false;
         return USE_HIGH;
     }
-    /* If the capture lacks the start of the use, the MSN of this response gives an upper limit of
-     * the messages before the use. */
+    /* If the capture lacks the start of the use, infer the MSN before the first captured message:
+     * at most the MSN of this response minus the number of captured messages up to its PSN. */
     if (ack && !nak && e && e->ended && !use->from_start &&
         (!side->counted ||
          roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(side->msn)) < (int32_t)e->ended)) {

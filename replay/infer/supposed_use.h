@@ -24,12 +24,13 @@
 /* Cost of a packet that the use cannot explain. */
 #define USE_ODD 16u
 
-/* Cost of a response if the use explains it, but not the MSN of an earlier response, which was
- * higher. No other response has this cost. */
+/* Cost of a response whose MSN is lower than that of an earlier response, if the earlier MSN is
+ * probably wrong. No other response has this cost. */
 #define USE_HIGH (USE_ODD + 1)
 
-/* Cost of an Atomic ACK that shows a second execution of its request. No other Atomic ACK to a
- * request of the use has this cost. */
+/* Cost of an Atomic ACK that shows a second execution of its request, if the use explains its MSN.
+ * Another Atomic ACK to a request of the use has this cost only if its original value and its MSN
+ * are both wrong. */
 #define USE_TWICE (2 * USE_ODD)
 
 /* Requests of one side in the use, and the responses to them. */
@@ -43,7 +44,7 @@ struct use_side {
                         * is true */
     bool is_apart;     /* the PSN of the latest new request was far from all other requested
                         * PSNs */
-    uint32_t ended;    /* number of messages that ended up to the highest requested PSN */
+    uint32_t ended;    /* number of messages whose last packet was captured */
     bool repeats;      /* a PSN was requested twice */
     bool shifts;       /* the requester may shift the PSNs of its requests (D57) */
     int32_t shift;     /* if `shifts` is true: number of PSNs by which the latest shifted request
@@ -55,11 +56,12 @@ struct use_side {
     uint32_t high_pkt; /* index into trace.pkt of the response with the highest MSN */
     bool high_alone;   /* only that response had the highest MSN */
     bool below;        /* `below_pkt` is valid */
-    uint32_t below_pkt; /* index into trace.pkt of the response that had the highest MSN before
-                         * that response */
+    uint32_t below_pkt; /* index into trace.pkt of the response with the highest MSN before
+                         * `high_pkt` */
     roce_psn high_psn;  /* highest PSN of a response */
     roce_psn read;      /* PSN of the READ whose responses were captured last */
-    roce_psn read_resp; /* PSN of the latest of these responses */
+    roce_psn read_resp; /* PSN up to which the responses to READ `read` were captured without a gap
+                         */
 };
 
 /* First captured request with one particular PSN. */
@@ -68,12 +70,14 @@ struct use_request {
     uint32_t last;      /* index into trace.pkt of the latest copy */
     uint32_t shifted;   /* index into trace.pkt of a different request with this PSN, if the
                          * requester shifts PSNs; 0: none */
-    uint32_t before;    /* index into trace.pkt of the latest response captured before `last`; 0:
-                         * none */
+    uint32_t before;    /* index into trace.pkt of the latest response with this PSN captured before
+                         * `last`; 0: none */
     uint32_t answer;    /* index into trace.pkt of the latest response with this PSN; 0: none */
     uint32_t copies;    /* number of copies captured */
-    uint32_t answers;   /* number of responses with this PSN, without copies by the network */
-    uint32_t ended;     /* minimum number of messages that ended up to this request; 0: unknown */
+    uint32_t answers;   /* number of responses with this PSN, without copies that the network or the
+                         * capture made */
+    uint32_t ended;     /* least number of messages whose last packet is this request or an earlier
+                         * one; 0: unknown */
     uint32_t last_resp; /* READ: number of PSNs from its first response to its highest response, if
                          * all responses in between were captured */
 };

@@ -417,9 +417,7 @@ static bool are_increasing(const struct id_steps *steps)
            steps->other <= (steps->up + steps->down) / 16;
 }
 
-/* Sets `numbered` of all flows. The member is true if the sender increases the IPv4 identification
- * from packet to packet, at least among the packets of this flow. Returns 0, or -1 if out of
- * memory. */
+/* Sets `numbered` and `host_numbered` of all flows. Returns 0, or -1 if out of memory. */
 static int find_numbered(struct trace *trace)
 {
     struct id_steps *hosts = calloc(trace->hosts.cnt + 1, sizeof(*hosts));
@@ -436,8 +434,8 @@ static int find_numbered(struct trace *trace)
 
         flow->host_numbered = are_increasing(all);
         flow->numbered = flow->host_numbered;
-        /* If the identification is equal in all packets to this host, it is also equal in those of
-         * this flow. */
+        /* If all packets to this host have one identification, the packets of this flow have it,
+         * too, and need no search. */
         for (size_t i = 0; vary && !flow->numbered && i < flow->cnt; i++)
             count_step(&own, &trace->pkt[flow->pkt[i]]);
         flow->numbered |= are_increasing(&own);

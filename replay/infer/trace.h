@@ -19,8 +19,7 @@
 /* Limits of the RoCE packets and flows of one capture. A replay keeps them in memory, and up to 3
  * KB for the connection of each flow. trace_read() refuses a capture with more. The limits also
  * bound the memory that a hostile file can make us allocate. A file longer than TRACE_BYTES_MAX is
- * not mapped, and only its RoCE frames are stored. In captures of typical size, 1 GiB is hours of
- * traffic. */
+ * not mapped, and only its RoCE frames are stored. */
 #define TRACE_BYTES_MAX   (UINT64_C(1) << 30)
 #define TRACE_PACKETS_MAX (8u << 20)
 #define TRACE_FLOWS_MAX   (1u << 18)
@@ -172,8 +171,9 @@ bool trace_sent_before(const struct trace *trace, const struct trace_packet *a,
 bool trace_sent_next(const struct trace *trace, const struct trace_packet *a,
                      const struct trace_packet *b);
 
-/* Returns whether the capture contains all packets that the sender of two packets of one flow sent
- * to the same host between `a` and `b`. The two were captured near each other. */
+/* Returns whether the capture contains all packets that the sender of `a` and `b`, two packets of
+ * one flow, sent to the same host between them. May return false if `a` and `b` were captured far
+ * apart. */
 bool trace_shows_all_between(const struct trace *trace, const struct trace_packet *a,
                              const struct trace_packet *b);
 

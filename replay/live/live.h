@@ -42,8 +42,8 @@ struct live_options {
     const char *address; /* our address, or NULL for an address of the interface */
     const char *agent;   /* HOST:PORT of the agent; NULL if `cm` is set */
     enum live_cm_end cm; /* LIVE_CM_NONE if `agent` is set */
-    /* Port number of the RDMA CM service on which the target's program listens, or our CM if the
-     * target connects to us. 0: the recorded port. */
+    /* Port number of the RDMA CM service that the connecting end names. The target's program
+     * listens on it, or our CM if the target connects to us. 0: the recorded port. */
     uint16_t port;
     bool any_payload; /* do not compare the data that the target's program sends; only with `cm` */
     bool really;      /* transmit although a default route leads through the interface */
@@ -65,10 +65,10 @@ struct live_run {
     struct rewrite rewrite;
     bool made;
     uint32_t qp;       /* number by which the agent knows the target's QP */
-    uint32_t last;     /* index in setup.event of the latest event at whose place a frame was
-                        * sent */
-    uint64_t *sent_at; /* sent_at[i]: time at which the frame in the place of event i was sent,
-                        * ns */
+    uint32_t last;     /* index in setup.event of the event at which the latest frame was due
+                        * (live_event.when) */
+    uint64_t *sent_at; /* sent_at[i]: time (live_now()) at which the frame that is due at event i
+                        * was sent */
     int64_t acked;     /* highest relative PSN that the target acknowledged */
     int64_t owed;      /* highest relative PSN of the sent requests that demand a response */
     int64_t executed;  /* relative ePSN of our RNIC after it played all recorded requests
@@ -126,8 +126,9 @@ int live_play(struct live *live, struct error *error);
 int live_compare(struct live *live, struct response_comparison *all, struct error *error);
 void live_close(struct live *live);
 
-/* Replays the capture to a target that is the requester. Call after rc_requester_play() with our
- * RNIC and live_open(). Call rc_compare_requests() next. Returns 0, or -1 and an error. */
+/* Replays the capture to a target that is the requester. Call after rc_requester_play(), which
+ * plays our RNIC, and after live_open(). Call rc_compare_requests() next. Returns 0, or -1 and an
+ * error. */
 int live_requester_play(struct live *live, struct rc_requester *requester, struct error *error);
 
 /* Parses a received frame. Sets *idx to its DestQP minus the first of our QPNs. Returns true, or

@@ -8,8 +8,8 @@
 #include <string.h>
 #include "infer/request_table.h"
 
-/* Limit of the search for the request of a response, and for responses of the same kind: number of
- * earlier packets. */
+/* Maximum number of earlier packets in which the request of a response is searched, or in which
+ * responses of one kind are counted. */
 #define LOOK_BACK 512u
 
 /* Limit of responses of one connection that the target sends later than --tolerance, or not at all.
@@ -28,9 +28,8 @@ static bool is_ack(uint8_t opcode, uint8_t syndrome)
            roce_syndrome_kind(syndrome) == ROCE_SYN_ACK;
 }
 
-/* Returns the number of PSNs of request `event`. If the request begins at a PSN inside another
- * request, returns 1. A READ does this when the requester requests only the rest of the data
- * again. */
+/* Returns the number of PSNs of request `event`. Returns 1 if the request begins inside another
+ * request: for example, a READ that requests only the rest of the data again. */
 static int64_t psn_count(const struct inferred_setup *s, uint32_t event)
 {
     const struct request_pkt *e = request_at(s, s->event[event].rel);

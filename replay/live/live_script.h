@@ -22,8 +22,9 @@ enum live_event_kind {
     LIVE_STORE,
     LIVE_WITHDRAW, /* the agent deregisters the region with R_Key `rkey` */
     LIVE_REGISTER, /* the agent registers the region with R_Key `rkey` again */
-    /* We send the frame of request `step` of direction `run`. The frame is sent in the place of
-     * event `when` of this direction, at the capture time of packet `pkt`. */
+    /* We send the frame of request `step` of direction `run` when event `when` of the direction is
+     * due, at the capture time of packet `pkt`. `when` differs from `step` if the recorded
+     * responder executed the request before the request was captured. */
     LIVE_FRAME,
     LIVE_ANSWER /* the capture has a response here: we wait for the response of the target to the
                  * same request */

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#define NAK_NONE INT64_MIN /* the target sent no NAK */
+#define NAK_NONE INT64_MIN /* no NAK sent, or the recorded requester has retransmitted since */
 
 int request_tracker_open(struct request_tracker *tracker, struct requester_run *run)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Request tracker: follows the requests that a live requester sends on one connection, and the
- * requests that the recorded requester had sent at the same event of the capture.
+ * Request tracker: counts the requests that a live requester sends on one connection, and those
+ * that the recorded requester sent up to the current event of the capture.
  *
  * A packet that was lost in the capture may arrive in the live run. The tracker treats this packet
  * as lost when we send a NAK for its PSN, or when the recorded requester retransmits from its PSN.
@@ -65,10 +65,10 @@ void request_tracker_add_recorded(struct request_tracker *tracker, uint32_t even
 void request_tracker_add_response(struct request_tracker *tracker, uint32_t event);
 
 /* Returns whether the target has sent the requests for which the replay must wait before it plays
- * event `event` of setup.event. If the event is a response, this is the request that it answers or,
- * after we sent a NAK, the retransmission of this request. If the event is a request with which the
- * recorded requester went back to an earlier PSN, the target must also have gone back. For any
- * other request, returns true. */
+ * event `event` of setup.event. Before a response, the replay waits for the request that the
+ * response answers, or for its retransmission after we sent a NAK. Before a request with which the
+ * recorded requester went back to an earlier PSN, the replay waits until the target has gone back,
+ * too. Before any other request, the replay does not wait. */
 bool request_tracker_may_proceed(const struct request_tracker *tracker, uint32_t event);
 
 /* Returns whether the target has sent PSN `rel` or a later one. */

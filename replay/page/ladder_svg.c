@@ -149,7 +149,8 @@ static void write_difference(FILE *out, const struct ladder_drawing *d,
     fprintf(out, "</tspan></text>\n");
 }
 
-/* Writes a coloured background behind a packet that differs and the rows of its differences. */
+/* If packet `i` differs, writes a coloured background behind its row and the rows of its
+ * differences. */
 static void write_background(FILE *out, const struct ladder_drawing *d, size_t i, double y)
 {
     double height = line_height(&d->line[i]);

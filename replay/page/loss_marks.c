@@ -77,8 +77,9 @@ static bool is_refused(const struct packet_runs *runs, const struct packet_run *
     return false;
 }
 
-/* Sets the mark of a sequence NAK. Returns whether the NAK has one: the packet for which it asks
- * was captured, and the responder did not refuse it with an RNR NAK. */
+/* Sets *mark to the loss that run `at` shows as a sequence NAK. Returns false if the run is not a
+ * sequence NAK, if the packet that the NAK requests was not captured, or if an RNR NAK refused this
+ * packet. */
 static bool mark_nak(const struct packet_runs *runs, uint32_t at, unsigned direction,
                      struct loss_mark *mark)
 {
@@ -92,7 +93,8 @@ static bool mark_nak(const struct packet_runs *runs, uint32_t at, unsigned direc
     return mark->run && !is_refused(runs, mark->run, at, direction, nak->psn);
 }
 
-/* Sets the mark of a timeout. Returns whether the timeout has one. */
+/* Sets *mark to the loss that run `at` shows as a retransmission after a timeout. Returns false if
+ * the run shows no loss. */
 static bool mark_timeout(const struct packet_runs *runs, uint32_t at, unsigned direction,
                          struct loss_mark *mark)
 {

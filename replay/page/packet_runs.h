@@ -103,7 +103,7 @@ static inline bool packet_run_is_request(const struct packet_run *run)
     return run->class == RUN_REQUEST || run->class == RUN_REPEATED_REQUEST;
 }
 
-/* Returns whether the packets acknowledge requests, and are no retransmissions. */
+/* Returns whether the packets acknowledge requests and are not retransmissions. */
 static inline bool packet_run_is_answer(const struct packet_run *run)
 {
     return run->class == RUN_ACK || run->class == RUN_RESPONSE;

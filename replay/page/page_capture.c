@@ -199,9 +199,9 @@ static void mark_spurious(struct page_capture *capture, struct packet_runs *runs
     }
 }
 
-/* If rnic/flow has paired the direction of stream `index` with another direction, joins the stream
- * with the stream of that connection. All packets of stream `index` are then from one side, because
- * a direction has a separate connection number until rnic/flow pairs it. */
+/* Joins stream `index` with the stream of its connection, if rnic/flow has paired the direction of
+ * stream `index` with another direction. All packets of stream `index` are then from one side:
+ * until rnic/flow pairs a direction, the direction has a separate connection number. */
 static void join_stream(struct page_capture *capture, const struct roce_flow *flow, uint32_t index)
 {
     struct roce_flow_owner owner = roce_flow_owner(flow, index, 0);

@@ -34,8 +34,8 @@
 #define PAGE_FINDINGS 1000u        /* maximum number of findings of each severity */
 
 /* The packets and operations of one stream: a connection, or one direction of a connection that is
- * paired later. At the end of the capture, both directions are joined in one stream, and the sides
- * are the final ones. */
+ * paired later. At the end of the capture, page_capture.c joins both directions in one stream and
+ * sets the final sides. */
 struct page_stream {
     _Alignas(64) struct packet_runs runs; /* in one cache line */
     struct message_times messages;
@@ -46,7 +46,8 @@ struct page_conn {
     uint32_t qpn[2]; /* QPN of each side, or ROCE_QPN_UNKNOWN */
     struct check_conn *summary;
     char *distributions; /* JSON member (page_conn_distributions()) */
-    /* Order of the page: enum headline_state, wait of the time budget (ns), number of packets. */
+    /* Keys of the order on the page: state (enum headline_state), time that the requester waited
+     * (ns), number of packets. */
     unsigned trouble;
     uint64_t waited_ns, packets;
 };

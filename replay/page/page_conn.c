@@ -73,8 +73,8 @@ int page_conn_put_string(FILE *out, const char *text)
     return put_object(out, json_lossy_string(text));
 }
 
-/* Writes the text of a JSON object without its closing brace, then the brace. Frees the text.
- * Returns 0, or -1 if `text` is NULL. */
+/* Writes `text`, a JSON object without its closing brace, and then the brace. Frees `text`. Returns
+ * 0, or -1 if `text` is NULL. */
 static int put_open_object(FILE *out, char *text)
 {
     if (text)

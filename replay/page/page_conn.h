@@ -7,9 +7,9 @@
 #include "check/check_report.h"
 
 /* Returns the JSON member "distributions" of a connection: latencies by side and operation, and
- * round trips of acknowledgements by side. Each has an array of three numbers for each bucket that
- * has samples: its shortest duration and its end, ns, and the number of samples. The caller frees
- * the result. Returns NULL if out of memory. */
+ * round trips of acknowledgements by side. Each distribution has three numbers for each bucket with
+ * samples: lower bound and upper bound, ns, and number of samples. The caller frees the result.
+ * Returns NULL if out of memory. */
 char *page_conn_distributions(const struct roce_conn_summary *sum);
 
 /*

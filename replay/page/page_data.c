@@ -140,8 +140,8 @@ static int compare_lanes(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Stores the lanes of the styles in `lane`, in ascending order. Returns their number. CNPs have no
- * lane. */
+/* Stores the lanes of the styles in `lane`, in ascending order. A lane is a sender and its UDP
+ * source port (packet_run_lane()). Returns the number of lanes. CNPs have no lane. */
 static uint32_t find_lanes(const struct styles *styles, uint32_t *lane)
 {
     uint32_t cnt = 0, kept = 0;
@@ -162,7 +162,7 @@ static bool is_again(const struct packet_run *run)
            run->class == RUN_COPY;
 }
 
-/* Returns the name of a class of packets for readers. */
+/* Returns the name of a class of packets that the page shows. */
 static const char *name_of(const struct packet_run *run)
 {
     switch (run->class) {
@@ -290,7 +290,7 @@ static const char *const column_names[COLUMNS] = {
     "time", "duration", "frame", "frames", "count", "psn", "span", "payload",
     "wire", "flight",   "style", "rtt",    "wait",  "gap", "ce"};
 
-/* State of writing one column. */
+/* Values of the previous run, for columns that contain differences, and the styles so far. */
 struct column_state {
     uint64_t time;
     uint32_t frame;
@@ -543,8 +543,8 @@ static int write_findings(FILE *out, const struct page_capture *capture,
     return 0;
 }
 
-/* Writes the first sentence of the page, and whether it is good news. A page of one chosen
- * connection begins with that one. */
+/* Writes the sentence at the top of the page, about the only selected connection or else about the
+ * whole capture. Also writes whether this sentence reports success. */
 static int write_lead(FILE *out, const struct page_capture *capture,
                       const struct check_report *report, const struct page_selection *selection)
 {

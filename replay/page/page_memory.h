@@ -20,8 +20,8 @@ struct page_memory {
 void page_memory_init(struct page_memory *memory);
 void page_memory_free(struct page_memory *memory);
 
-/* Returns `size` bytes, which begin with a cache line and are not initialized. Returns NULL if out
- * of memory. */
+/* Returns `size` bytes, aligned to a cache line and not initialized. Returns NULL if out of memory.
+ */
 void *page_memory_get(struct page_memory *memory, size_t size);
 
 /* Returns an array of `cap` elements of `size` bytes, which begins with the first `cnt` elements of

@@ -35,8 +35,9 @@ struct reason {
     char arrow[4]; /* arrow of the latest line about a side */
 };
 
-/* Appends a line of the report about a slow connection. A line about a side begins with an arrow.
- * The names of both sides replace the first of several equal arrows. */
+/* Appends a line of the report about a slow connection. A line about one side begins with an arrow.
+ * Before the first of several lines with the same arrow, appends the names of both sides. A bullet
+ * replaces the arrow. */
 static void add_slow_line(struct reason *reason, const struct roce_conn_summary *sum,
                           const char *line)
 {

@@ -14,7 +14,8 @@
     (OF(RUN_ACK) | OF(RUN_NAK) | OF(RUN_RNR_NAK) | OF(RUN_RESPONSE) | OF(RUN_REPEATED_RESPONSE))
 #define TROUBLES (REPEATED | OF(RUN_NAK) | OF(RUN_RNR_NAK) | OF(RUN_CNP) | OF(RUN_DROPPED))
 
-/* Writes an element of an array, or a member of an object, after the first one. */
+/* Returns the separator before an element of an array or a member of an object: none before the
+ * first one. *any: whether there was an element before. */
 static const char *sep_of(bool *any)
 {
     const char *sep = *any ? "," : "";
@@ -23,7 +24,7 @@ static const char *sep_of(bool *any)
     return sep;
 }
 
-/* ---- what the connection has -------------------------------------------------------------------
+/* ---- properties of the connection --------------------------------------------------------------
  */
 
 struct view {
@@ -136,7 +137,8 @@ static bool is_trouble(const struct packet_run *run)
     return OF(run->class) & TROUBLES || run->gap || run->marks & RUN_MARK_IMPLIED_NAK;
 }
 
-/* Writes the indexes of the runs to which the user may jump. */
+/* Writes the indexes of the runs with trouble. The keys `n` and `p` of the page go from one to the
+ * next. */
 static void write_troubles(FILE *out, const struct packet_runs *runs)
 {
     bool any = false;
@@ -148,7 +150,7 @@ static void write_troubles(FILE *out, const struct packet_runs *runs)
     fprintf(out, "]");
 }
 
-/* Array that is being written, of one direction. */
+/* State of the writer of one array of a direction. */
 struct list {
     FILE *out;
     const struct packet_runs *runs;
@@ -186,7 +188,8 @@ static void write_band(void *user, const struct wait_band *band)
             list->entry[band->kind], index_of(list, band->run), band->ns);
 }
 
-/* Writes the legend of a direction, and stores the places of the waits in it. */
+/* Writes the legend of a direction. Stores in list->entry at which index the legend has each kind
+ * of wait. */
 static void write_legend(FILE *out, struct list *list)
 {
     struct psn_legend_entry entry[PSN_LEGEND_MAX];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Page view: members of a connection that its graphs need besides the columns of its packets: what
- * the connection has, time ranges, acknowledgements, waits, losses and legends. Called by
+/* Page view: writes the members of a connection that its graphs need besides the columns of its
+ * packets: available graphs, time ranges, acknowledgements, waits, losses and legends. Called by
  * page_data.c. */
 #ifndef REPLAY_PAGE_PAGE_VIEW_H
 #define REPLAY_PAGE_PAGE_VIEW_H

@@ -40,7 +40,7 @@ static bool ends_wait(const struct wait_state *at, const struct packet_run *run,
     if (from >= run->first_time)
         return false;
     band->ns = run->first_time - from;
-    if (repeats && run->go_back) /* the first packet of a go-back? */
+    if (repeats && run->go_back) /* only the first packet of a go-back ends the wait */
         return run->go_back == run->first_frame;
     if (repeats)
         return !at->again || at->psn <= at->requested;

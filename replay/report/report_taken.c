@@ -5,7 +5,7 @@
 #include "wire/codes.h"
 
 /* Packets of one direction whose effect the replay copies from the capture, because our RNIC cannot
- * know it: indices into setup.event. EVENT_NONE: there is no such packet. */
+ * determine the effect. Indices into setup.event; EVENT_NONE: there is no such packet. */
 struct taken {
     uint32_t nak;  /* fatal NAK */
     uint32_t rnr;  /* first RNR NAK */

@@ -71,10 +71,10 @@ struct rc_loop_result {
                                      * count (flow_oracle.h), without those in `doubtful` */
     uint32_t doubtful; /* number of findings about an endpoint that its oracle counted after the
                         * endpoint had received a forged packet */
-    bool moved;   /* true: a frame was lost, changed or delayed, or a copy of a request found no
-                   * receive WQE */
-    bool gave_up; /* the requester gave up, and the impairments of the link explain this */
-    bool stuck;   /* some work requests never completed */
+    bool moved;        /* true: a frame was lost, changed or delayed, or it was duplicated and the
+                        * capture has RNR NAKs, so that the copy may find no receive WQE */
+    bool gave_up;      /* the requester gave up, and the impairments of the link explain this */
+    bool stuck;        /* some work requests never completed */
 };
 
 struct closed_loop {
@@ -95,9 +95,8 @@ struct closed_loop_sides {
     unsigned sides;
     const struct cm_exchanges *exchanges; /* CM exchanges of the capture, or NULL */
     const struct dgram_streams *streams;  /* datagram streams of the capture, or NULL */
-    const struct rc_requester *post;      /* contains the outcome of each recorded response (enum
-                                           * resp_outcome); used only if our RNIC is the requester and
-                                           * not the responder */
+    const struct rc_requester *post;      /* outcome of each recorded response (enum resp_outcome);
+                                           * used only if our RNIC replaces the requester alone */
 };
 
 /* File to which a play writes its frames (sim_pcap.h). */

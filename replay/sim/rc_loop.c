@@ -15,8 +15,8 @@
 #define TIMEOUT_MIN  10u
 #define TIMEOUT_CODE 14u
 
-/* Number of the latest lost frames whose PSNs are stored. When a requester gives up, these include
- * the frames lost in all its tries, even with many packets in flight. */
+/* Number of the latest lost, changed or late frames whose PSNs are stored. When a requester gives
+ * up, these include the frames of all its tries, even with many packets in flight. */
 #define LOST_MAX 1024u
 
 /* Number of events after which the play of a connection stops: EVENTS_MIN, plus EVENTS_A_PSN for
@@ -45,8 +45,9 @@ struct rc_loop {
     bool full; /* true: posting to the send queue failed because the queue was full, and no work
                 * request has completed since */
     struct responder_app app;
-    int64_t lost[LOST_MAX]; /* relative PSNs of the latest lost frames, as a ring buffer */
-    size_t lost_cnt;        /* number of all lost frames */
+    int64_t lost[LOST_MAX]; /* relative PSNs of the latest lost, changed or late frames, as a ring
+                             * buffer */
+    size_t lost_cnt;        /* number of all lost, changed or late frames */
     struct impair_result out;
 };
 
@@ -77,8 +78,8 @@ static const char *open_ends(struct rc_loop *l)
         .max_recv_sge = 1,
         .max_send_wr = w->cnt < RNIC_WR_MAX ? (uint32_t)w->cnt : RNIC_WR_MAX,
         .max_send_sge = 1,
-        /* With a recorded peer, use the largest window that R060 allows. The recorded responses
-         * arrive at their recorded times, even if our requester sends late. */
+        /* With a recorded peer, permit the most unanswered packets (R060): the recorded responses
+         * do not arrive earlier if our requester waits. */
         .window = l->sides == REPLAY_BOTH ? 0 : UINT32_C(1) << 23};
     uint8_t to[6], from[6];
     struct roce_pkt pkt;
@@ -140,10 +141,10 @@ static int post_due(struct rc_loop *l)
 /* ---- completions of both hosts -----------------------------------------------------------------
  */
 
-/* Returns whether the requester had to give up at PSN `rel`. There are two reasons. The link lost
- * all transmissions of the request. Or the responder's QP is in the error state, and the NAK that
- * the responder sent did not reach the requester. A NAK that overtakes an earlier response counts
- * as lost (R139, R140). */
+/* Returns whether impairments explain that the requester gave up at PSN `rel`. Either more frames
+ * from this PSN on were lost, changed or late than the requester has retries. Or the responder's QP
+ * is in the error state, and an impairment may have lost its NAK. A NAK that overtakes an earlier
+ * response counts as lost (R139, R140). */
 static bool retries_were_used_up(const struct rc_loop *l, int64_t rel)
 {
     size_t from = l->lost_cnt > LOST_MAX ? l->lost_cnt - LOST_MAX : 0, cnt = 0;

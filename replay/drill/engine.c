@@ -379,12 +379,17 @@ static unsigned frames_of(const struct drill_engine *e, int qp)
     return cnt;
 }
 
+static unsigned comps_of(const struct drill_engine *e, int qp)
+{
+    return qp == SCRIPT_NO_OBJECT ? e->comp_total : e->comp_of[qp];
+}
+
 static bool check_whole_events(struct drill_engine *e)
 {
     for (unsigned i = 0; i < e->whole_cnt; i++) {
         const struct script_event *event = e->whole[i];
         unsigned cnt = event->kind == SCRIPT_SILENCE    ? frames_of(e, event->object)
-                       : event->kind == SCRIPT_NO_COMP  ? e->comp_total
+                       : event->kind == SCRIPT_NO_COMP  ? comps_of(e, event->object)
                        : event->kind == SCRIPT_NO_ASYNC ? e->async_total
                                                         : e->notified_total;
 

@@ -62,6 +62,7 @@ struct drill_engine {
                            * frames of the DUT */
     struct queued_comp comp[DRILL_QUEUE_MAX];
     unsigned comp_cnt, comp_total;
+    unsigned comp_of[SCRIPT_OBJECTS_MAX]; /* number of completions of each QP */
     struct queued_async async[DRILL_QUEUE_MAX];
     unsigned async_cnt, async_total;
     int notified[DRILL_QUEUE_MAX];

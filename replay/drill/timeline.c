@@ -218,6 +218,8 @@ void timeline_drain(struct drill_engine *e)
         comp_text(e, &comp.comp);
         comp.row = e->result->log_cnt ? e->result->log_cnt - 1 : 0;
         e->comp_total++;
+        if (comp.comp.object != SCRIPT_NO_OBJECT)
+            e->comp_of[comp.comp.object]++;
         if (e->comp_cnt < DRILL_QUEUE_MAX)
             e->comp[e->comp_cnt++] = comp;
     }

@@ -168,6 +168,22 @@ static void everything_unexpected_fails(void)
            "no line expects this event; add a line: +0~+50ms  event qp-access-error Q");
 }
 
+/* The drill has a second QP B, on which nothing happens. */
+static void no_comp_of_a_qp_permits_completions_of_other_qps(void)
+{
+    static const char events[] = "qp B rc\n%s+0 post send Q id 1 from M+0 len 8\n"
+                                 "+0 > Q: SEND Only PSN +0\n+0 < Q: Acknowledge PSN +0 ACK\n"
+                                 "+0 comp Q id 1 success\n";
+    char text[512];
+
+    snprintf(text, sizeof(text), events, "* no comp B\n");
+    expect(text, DRILL_PASS, 0, "");
+    snprintf(text, sizeof(text), events, "* no comp Q\n");
+    expect(text, DRILL_FAIL, 8, "in the whole drill, but 1 occurred");
+    snprintf(text, sizeof(text), events, "* no comp\n");
+    expect(text, DRILL_FAIL, 8, "in the whole drill, but 1 occurred");
+}
+
 static void completions_are_compared(void)
 {
 #define SENT                                                                                       \
@@ -399,9 +415,9 @@ SUITE("replay.drill_engine", TEST(packet_as_expected_passes), TEST(packet_to_ano
       TEST(packet_that_differs_fails_with_its_field), TEST(packet_that_does_not_come_fails),
       TEST(failure_names_a_number_that_is_probably_not_intended),
       TEST(packet_outside_its_time_fails), TEST(everything_unexpected_fails),
-      TEST(completions_are_compared), TEST(states_memory_and_counters_are_compared),
-      TEST(verbs_must_do_as_the_line_says), TEST(alternatives_decide_the_verdict),
-      TEST(alternatives_of_actions_decide_the_verdict),
+      TEST(no_comp_of_a_qp_permits_completions_of_other_qps), TEST(completions_are_compared),
+      TEST(states_memory_and_counters_are_compared), TEST(verbs_must_do_as_the_line_says),
+      TEST(alternatives_decide_the_verdict), TEST(alternatives_of_actions_decide_the_verdict),
       TEST(a_need_that_the_device_lacks_is_unsupported), TEST(an_object_that_cannot_be_made_fails),
       TEST(time_is_virtual_and_exact), TEST(an_own_nak_does_not_count_the_refused_message),
       TEST(documentation_has_the_grammar), TEST(examples_of_the_documentation_pass))

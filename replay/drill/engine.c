@@ -384,11 +384,14 @@ static unsigned comps_of(const struct drill_engine *e, int qp)
     return qp == SCRIPT_NO_OBJECT ? e->comp_total : e->comp_of[qp];
 }
 
+/* Checks the lines with the time "*". Returns false and fails the drill if the device did something
+ * that such a line forbids. */
 static bool check_whole_events(struct drill_engine *e)
 {
-    for (unsigned i = 0; i < e->whole_cnt; i++) {
-        const struct script_event *event = e->whole[i];
-        unsigned cnt = event->kind == SCRIPT_SILENCE    ? frames_of(e, event->object)
+    for (size_t i = 0; i < e->script->step_cnt; i++) {
+        const struct script_event *event = &e->script->event[e->script->step[i].first];
+        unsigned cnt = !event->time.whole               ? 0
+                       : event->kind == SCRIPT_SILENCE  ? frames_of(e, event->object)
                        : event->kind == SCRIPT_NO_COMP  ? comps_of(e, event->object)
                        : event->kind == SCRIPT_NO_ASYNC ? e->async_total
                                                         : e->notified_total;

@@ -69,9 +69,6 @@ struct drill_engine {
     unsigned notified_cnt, notified_total;
     unsigned cm_event[DRILL_QUEUE_MAX];
     unsigned cm_event_cnt;
-    const struct script_event *whole[SCRIPT_OBJECTS_MAX]; /* lines with the time "*", which forbid
-                                                           * an event in the whole drill */
-    unsigned whole_cnt;
     char problem[320]; /* reason why the first alternative of the step does not match */
     struct drill_diff diff;
 };

@@ -168,6 +168,18 @@ static void everything_unexpected_fails(void)
            "no line expects this event; add a line: +0~+50ms  event qp-access-error Q");
 }
 
+static void every_line_with_the_time_star_is_checked(void)
+{
+    char events[1024] = "";
+    size_t len = 0;
+
+    for (unsigned i = 0; i < 70; i++)
+        len += (size_t)snprintf(events + len, sizeof(events) - len, "* no event\n");
+    snprintf(events + len, sizeof(events) - len,
+             "* > nothing\n" WRITE_ACKED "+0 > Acknowledge PSN +0 ACK\n");
+    expect(events, DRILL_FAIL, 77, "in the whole drill, but 1 occurred");
+}
+
 /* The drill has a second QP B, on which nothing happens. */
 static void no_comp_of_a_qp_permits_completions_of_other_qps(void)
 {
@@ -415,6 +427,7 @@ SUITE("replay.drill_engine", TEST(packet_as_expected_passes), TEST(packet_to_ano
       TEST(packet_that_differs_fails_with_its_field), TEST(packet_that_does_not_come_fails),
       TEST(failure_names_a_number_that_is_probably_not_intended),
       TEST(packet_outside_its_time_fails), TEST(everything_unexpected_fails),
+      TEST(every_line_with_the_time_star_is_checked),
       TEST(no_comp_of_a_qp_permits_completions_of_other_qps), TEST(completions_are_compared),
       TEST(states_memory_and_counters_are_compared), TEST(verbs_must_do_as_the_line_says),
       TEST(alternatives_decide_the_verdict), TEST(alternatives_of_actions_decide_the_verdict),

@@ -569,6 +569,8 @@ bool parse_alternative(struct parser *p)
              kind == SCRIPT_COUNTER;
     if ((!is_expectation(&s->event[main]) && !action) || s->event[main].optional)
         return lexer_fail(l, "an alternative is allowed only after an event that must happen");
+    if (s->event[main].time.whole)
+        return lexer_fail(l, "a line with the time * cannot have an alternative");
     event = add_event(p);
     if (!event)
         return false;
@@ -586,7 +588,11 @@ bool parse_alternative(struct parser *p)
     if (!l->failed && (action ? event->kind != kind : !is_expectation(event)))
         return lexer_fail(l, "an alternative must be something that the device does");
     s->step[s->step_cnt - 1].cnt++;
-    if (!check_time(p, event) || !parse_outcome(p, event))
+    if (!check_time(p, event))
+        return false;
+    if (event->time.whole)
+        return lexer_fail(l, "the time * is not allowed in an alternative");
+    if (!parse_outcome(p, event))
         return false;
     if (event->kind == SCRIPT_GONE && !*event->known)
         return lexer_fail(l, "'gone' requires 'known ID', the id of a known deviation");

@@ -395,6 +395,10 @@ static void alternatives_follow_what_the_device_must_do(void)
                    "must be something that the device does");
     expect_refused(EVENTS "+0 recv Q id 1 len 5\nor recv Q id 2 len 5\n", "12:21",
                    "an alternative of a verb must end with 'known ID' or 'inconclusive'");
+    expect_refused(EVENTS "+0 > Q: SEND Only PSN +0\nor * > nothing\n", "12:15",
+                   "the time * is not allowed in an alternative");
+    expect_refused(EVENTS "* > nothing\nor +0 > Q: SEND Only PSN +0\n", "12:4",
+                   "a line with the time * cannot have an alternative");
     expect_refused(EVENTS "+0 < Q: SEND Only PSN +0\nor no comp\n", "12:4",
                    "after an event that must happen");
     expect_refused(EVENTS "+0 >? Q: SEND Only PSN +0\nor no comp\n", "12:4",

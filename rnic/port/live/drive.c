@@ -65,12 +65,13 @@ static bool transmit(struct rnic_live *live, uint64_t now)
 {
     struct tx_batch *tx = &live->tx;
     const unsigned batch = live->attr.wire == RNIC_WIRE_SHM ? 1 : LIVE_TX_FRAMES;
+    const unsigned first = tx->first; /* number of earlier frames that the port has accepted */
     bool moved = tx->cnt > 0;
     size_t at = 0;
 
     tx->more = false;
     if (moved && !send_batch(live, now))
-        return false;
+        return tx->first > first;
     for (unsigned cnt = 0; cnt == 0 || rnic_output_ready(live->rnic); cnt++) {
         size_t len;
 

@@ -65,6 +65,12 @@ static void set_operations(struct vctx *ctx)
     ops->post_recv = vqp_post_recv;
 }
 
+static void warn_user(void *user, const char *text)
+{
+    (void)user;
+    verbs_warn("%s", text);
+}
+
 /* Opens the software RNIC of a device, or uses the one that this process has already opened. A
  * child of fork() cannot use the one of its parent and opens a new one. Called with vdevice_lock.
  * Returns 0 or an errno. */
@@ -93,6 +99,7 @@ static int open_hca(struct vdevice *device)
         .notified = vhca_notified,
         .changed = vhca_changed,
         .describe = vhca_print_info,
+        .warned = warn_user,
         .user = hca,
     };
     struct error why = {""};

@@ -105,7 +105,8 @@ static bool needs_icrc(const struct rnic_live_attr *attr)
 
 static int open_shm(struct rnic_live *live, struct error *why)
 {
-    const struct rnic_port_shm_attr attr = {.icrc = needs_icrc(&live->attr)};
+    const struct rnic_port_shm_attr attr = {
+        .icrc = needs_icrc(&live->attr), .warned = live->attr.warned, .user = live->attr.user};
 
     return rnic_port_shm_open(&live->iface, &attr, &live->port, why);
 }

@@ -90,6 +90,9 @@ struct rnic_live_attr {
     /* Called when another process (rnic-info) requests a description of this process. Writes text
      * to `out`, for example a JSON object. May be NULL. */
     void (*describe)(void *user, struct rnic *rnic, FILE *out);
+    /* Called with the lock and at most once, with a description of a problem that the device has
+     * after it was opened (rnic_port_shm_attr.warned). May be NULL. */
+    void (*warned)(void *user, const char *text);
     void *user;
 };
 

@@ -167,6 +167,8 @@ int shm_hello_recv(int fd, struct shm_hello *hello, int *file)
     if (len < 0)
         return errno == EAGAIN || errno == EINTR ? -EAGAIN : -EPROTO;
     *file = file_of(&envelope.msg);
+    if (*file < 0 && (envelope.msg.msg_flags & MSG_CTRUNC))
+        return -EMFILE;
     if (len == sizeof(*hello) && *file >= 0 && hello->magic == MAGIC &&
         hello->block >= RNIC_BLOCK_FIRST && hello->block <= RNIC_BLOCK_LAST &&
         memchr(hello->iface, 0, sizeof(hello->iface)))

@@ -46,6 +46,14 @@ static void close_socket(struct shm_peers *peers, int fd)
     rnic_tagged_close(fd);
 }
 
+/* Stores `error` if it is a lack of descriptors or memory. Returns `error`. */
+static int note_shortage(struct shm_peers *peers, int error)
+{
+    if (error == -EMFILE || error == -ENFILE || error == -ENOMEM || error == -ENOBUFS)
+        peers->shortage = error;
+    return error;
+}
+
 /* Appends a pointer to an array. Returns false if out of memory or at the limit. */
 static bool append_pointer(void *array, unsigned *cnt, void *pointer)
 {
@@ -118,7 +126,7 @@ static struct shm_out *connect_peer(struct shm_peers *peers, const struct shm_ho
     error = out->fd < 0 ? out->fd : offer_ring(peers, out);
     if (!error)
         error = watch_socket(peers, out->fd, out);
-    if (error || !append_pointer(&peers->out, &peers->out_cnt, out)) {
+    if (note_shortage(peers, error) || !append_pointer(&peers->out, &peers->out_cnt, out)) {
         free_out(peers, out);
         return NULL;
     }
@@ -204,7 +212,7 @@ static void greet_peer(struct shm_peers *peers, struct shm_in *in)
 {
     struct shm_hello hello;
     int file = -1;
-    int error = shm_hello_recv(in->fd, &hello, &file);
+    int error = note_shortage(peers, shm_hello_recv(in->fd, &hello, &file));
 
     if (error == -EAGAIN)
         return;
@@ -230,7 +238,7 @@ static void accept_peers(struct shm_peers *peers, struct shm_name *name)
         int fd = shm_hello_accept(name->fd);
         struct shm_in *in;
 
-        if (fd == -EPERM)
+        if (note_shortage(peers, fd) == -EPERM)
             continue;
         if (fd < 0)
             return;

@@ -80,7 +80,9 @@ struct shm_peers {
     struct shm_out *found; /* last result of shm_peers_find(), or NULL */
     struct shm_host *host;
     size_t host_cnt;
-    bool sleeps; /* this process sleeps, so a peer must wake it after writing to a ring */
+    bool sleeps;  /* this process sleeps, so a peer must wake it after writing to a ring */
+    int shortage; /* negative errno: latest lack of descriptors or memory because of which a peer
+                   * was not connected; 0: none */
 };
 
 /* Initializes the peers of a device on interface `iface`; new rings have `ring` bytes. Returns 0 or

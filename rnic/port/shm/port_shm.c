@@ -33,6 +33,7 @@ struct shm_port {
     bool check_next;         /* true: the next recv() must check the sockets for new and ended
                               * peers, because the thread may have slept */
     uint64_t checked_at;     /* time of the last shm_peers_check(), ns */
+    bool has_warned;         /* attr.warned was called */
     unsigned group_cnt;
     uint8_t (*group)[6]; /* MAC addresses of the joined groups */
     struct rnic_port_stats stats;
@@ -272,6 +273,20 @@ static unsigned read_peers(struct shm_port *self, unsigned max, rnic_frame_fn *f
     return taken;
 }
 
+static void warn_of_shortage(struct shm_port *self)
+{
+    int error = self->peers.shortage;
+    struct error text;
+
+    if (error == 0 || self->has_warned || !self->attr.warned)
+        return;
+    self->has_warned = true;
+    error_set(&text, "interface %s: shared memory: another process cannot be connected: %s%s",
+              self->iface.name, strerror(-error),
+              error == -EMFILE ? ": see the limit of open files (ulimit -n)" : "");
+    self->attr.warned(self->attr.user, text.text);
+}
+
 static int shm_port_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *fn, void *user,
                          uint64_t now)
 {
@@ -286,6 +301,7 @@ static int shm_port_recv(struct rnic_port *port, unsigned max, rnic_frame_fn *fn
         if (self->blocked && self->blocked->ended)
             self->blocked = NULL;
         shm_peers_sweep(&self->peers);
+        warn_of_shortage(self);
     }
     own = read_ring(self, &self->own_reader, max, fn, user);
     taken = own > 0 ? (unsigned)own : 0;

@@ -26,6 +26,10 @@ struct rnic_port_shm_attr {
     uint32_t ring; /* size of each ring to another process, bytes: a power of two; 0: default */
     bool icrc; /* true: sent frames have an ICRC, and the port adds one to a received frame without
                 * ICRC; false: received frames can have RNIC_FRAME_NO_ICRC */
+    /* Called once, with a description of the problem, if the process cannot communicate with
+     * another process because it lacks descriptors or memory. May be NULL. */
+    void (*warned)(void *user, const char *text);
+    void *user;
 };
 
 /* Opens a port on `iface`. It has no peers until rnic_port_shm_filter(). Returns 0 or a negative

@@ -29,6 +29,8 @@ static const uint8_t far_mac[6] = {2, 0, 0, 0, 0, 1};
 static const uint8_t lo_mac[6];
 
 static struct rnic_port *ports[PORTS];
+static char warning[256];
+static unsigned warnings;
 static uint64_t now = 1000000000;
 
 static void set_filter(unsigned i, const uint32_t *block, unsigned cnt, bool joins)
@@ -39,9 +41,16 @@ static void set_filter(unsigned i, const uint32_t *block, unsigned cnt, bool joi
     EXPECT_EQ(rnic_port_shm_filter(ports[i], &filter), 0);
 }
 
+static void keep_warning(void *user, const char *text)
+{
+    (void)user;
+    snprintf(warning, sizeof(warning), "%s", text);
+    warnings++;
+}
+
 static void open_port(unsigned i, bool icrc)
 {
-    const struct rnic_port_shm_attr attr = {.ring = 65536, .icrc = icrc};
+    const struct rnic_port_shm_attr attr = {.ring = 65536, .icrc = icrc, .warned = keep_warning};
     struct rnic_iface iface;
     struct error why;
 
@@ -481,7 +490,8 @@ static void wrong_hello_is_refused(void)
 }
 
 /* A process without free descriptors is not woken without end by a peer that it cannot accept. It
- * accepts the peer later, when the connection of another peer has ended. */
+ * reports the problem once, and accepts the peer later, when the connection of another peer has
+ * ended. */
 static void peer_waits_until_a_descriptor_is_free(void)
 {
     struct shm_segment segment[2];
@@ -503,7 +513,10 @@ static void peer_waits_until_a_descriptor_is_free(void)
     CU_ASSERT_FATAL(setrlimit(RLIMIT_NOFILE, &small) == 0);
     while (cnt < 256 && (used[cnt] = dup(peer[0])) >= 0)
         cnt++;
+    warnings = 0;
     receive(B, &seen);
+    EXPECT_EQ(warnings, 1);
+    CU_ASSERT(strstr(warning, "Too many open files: see the limit of open files") != NULL);
     EXPECT_EQ(poll(fds, 1, 0), 0);
     EXPECT_EQ(recv(peer[1], &byte, 1, MSG_DONTWAIT), -1);
     while (cnt > 0)

@@ -170,17 +170,25 @@ int endpoint_tcp(const char *host, int port)
     return peer;
 }
 
+/* Returns the seconds of a clock that does not change when the time of day is set. */
+static time_t seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
 struct ibv_wc endpoint_wait(struct ibv_cq *cq)
 {
     struct ibv_wc wc;
-    time_t end = time(NULL) + 10;
+    time_t end = seconds_now() + 10;
     for (unsigned polls = 0;; polls++) {
         int got = ibv_poll_cq(cq, 1, &wc);
         if (got == 1)
             return wc;
         if (got < 0)
             die("ibv_poll_cq failed");
-        if (time(NULL) > end)
+        if (seconds_now() > end)
             die("no completion in ten seconds");
         if (polls > POLLS) /* the peer may be gone: leaves the CPU to other programs */
             nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);

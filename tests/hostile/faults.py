@@ -3,13 +3,18 @@
 random side of a running pair, on the network or, except for faults of the link, in shared memory. No program may hang
 longer than its timeout, or end by a signal that the test did not send. A program whose work did not complete must end
 with a status that is not 0, as on hardware (Pair.may_be_fine). No process, name or scratch file may remain, each
-recording must be readable, and the next pair must work."""
+recording must be readable, and the next pair must work.
+
+A fault counts only if it hit: the client's QP was connected before, and both programs still ran when the fault had
+begun."""
 import collections
 import glob
 import os
 import random
 import re
+import resource
 import signal
+import subprocess
 
 import bounded
 import lab as labs
@@ -19,7 +24,8 @@ HANG = 60  # time limit of a server and its client that may finish their work af
 # request outstanding, its own limit
 RETRIES = {"ib_write_bw": 6, "rping": 6, "transfer": 12}
 ENDING = 4  # time limit for the end of a program, its rnic-run and its recording, s
-LONGEST = {"ib_write_bw": 1.5, "rping": 1.5, "transfer": 0.2}  # longest wait before a fault, s
+WORK = 2  # time for which a pair works if no fault delays it, s
+LONGEST = WORK / 2  # longest wait before a fault, s
 LONGEST_TO_KILL = {"ib_write_bw": 0.25, "rping": 0.25, "transfer": 0.1}  # longest wait before a kill, s
 EARLY = 0.1  # part of the kills that do not wait until the programs have an RDMA connection
 ENDLESS = 1000  # amount of work that a server and its client cannot finish before one of them is killed
@@ -28,9 +34,13 @@ ENDLESS = 1000  # amount of work that a server and its client cannot finish befo
 TURN = 256 + 64
 CUT = "truncated dump file"  # message of `rocedrill check` about an incomplete packet
 FAKETIME = "$(dpkg -L libfaketime | grep MT.so)"  # preloaded library that changes the time of day for a program
+PROGRAMS = {"ib_write_bw": "ib_write_bw", "rping": "rping", "transfer": "file_transfer"}
+DISK = 64 << 20  # size of the file system for recordings and scratch files, bytes
+SECOND = "10.77.0.80/24"  # an address that an interface gets in addition
+PAGES = 4  # greatest number of free pages of a full file system
 lab = current = None  # `current`: name of the fault that is played
 outcomes = collections.defaultdict(collections.Counter)  # (fault, kind of pair): statuses of (server, client)
-hits = collections.defaultdict(collections.Counter)  # (fault, kind of pair): number of "kills"; "hits": kills of a program with a connected QP
+hits = collections.defaultdict(collections.Counter)  # (fault, kind of pair): number of "faults", and of those that hit ("hits")
 
 
 def side_of(rng):
@@ -65,19 +75,18 @@ def recording(path, may_be_cut=False):
     return None
 
 
-def unrecorded(side, record, peers):
-    """Compares the recording of a killed program with that of its peer on the other host. The kill may lose the frames
-    that the program sent in its last turn. Returns a description of the error, or None."""
+def unrecorded(side, record, peers, limit):
+    """Compares the recording of a program with that of its peer on the other host. Returns an error if more than `limit` of
+    the frames that the peer received are not recorded, otherwise None."""
     mac = bytes.fromhex(labs.wire.MACS[side].replace(":", ""))
     seen = collections.Counter(frame for frame in labs.frames_of(peers) if frame[6:12] == mac)
     lost = (seen - collections.Counter(labs.frames_of(record))).total()
-    return f"{lost} of {seen.total()} frames that the peer received are not in {record}" if lost > TURN else None
+    return f"{lost} of {seen.total()} frames that the peer received are not in {record}" if lost > limit else None
 
 
 def program_of(pair, side):
     """Returns the process of the program that runs on the device: the last descendant that has the name."""
-    names = {"ib_write_bw": "ib_write_bw", "rping": "rping", "transfer": "file_transfer"}
-    found = [pid for pid in pair.pids(side) if labs.stacks.read(f"/proc/{pid}/comm") == names[pair.kind]]
+    found = [pid for pid in pair.pids(side) if labs.stacks.read(f"/proc/{pid}/comm") == PROGRAMS[pair.kind]]
     return found[-1] if found else None
 
 
@@ -95,22 +104,37 @@ def settle(seconds):
         pass
 
 
-def with_fault(pair, fault, may_wait=(), finishes=False, victim=None, limit=HANG):
-    """Runs a pair that `fault` disturbs at a random moment. `may_wait`: sides that may still wait at the end. `finishes`:
-    both must finish their work. `victim`: the side that is killed; the script counts whether it had a connection then.
-    `limit`: time in which the others must end, s. Returns a description of the error, or None."""
+def both_run(pair):
+    return all(labs.stacks.runs(pid) if pid else False for pid in (program_of(pair, side) for side in (0, 1)))
+
+
+def count_hit(pair, hit):
+    """Counts a fault. Returns 1 if it hit, otherwise 0."""
+    hits[current, pair.kind]["faults"] += 1
+    hits[current, pair.kind]["hits"] += hit
+    return int(hit)
+
+
+def with_fault(pair, begin=None, end=None, may_wait=(), finishes=False, victim=None, limit=HANG,
+               accept=None):
+    """Runs a pair that a fault disturbs at a random moment: begin(pair), then end(pair). Without `begin`, the fault is there
+    from the start. `may_wait`: sides that may still wait at the end. `finishes`: both must finish their work. `victim`: the
+    side that is killed. `limit`: time in which the others must end, s. accept(done) may change the results before they are
+    judged. Returns how many faults hit, and a description of the error or None."""
     pair.begin()
     patience = bounded.Patience(HANG)
-    early = lab.rng.random() < EARLY
-    if victim is None:
-        # A link that is down before ends rping's client with ADDR_ERROR, and file_transfer with ENETDOWN, as on hardware.
-        begun = pair.transfers if finishes else pair.connected
-    else:
-        begun = pair.connected if early else pair.transfers
-    while not begun() and not any([program.poll() for program in pair.programs]) and patience.left():
+    early = begin and victim is not None and lab.rng.random() < EARLY
+    begun = pair.connected if early else pair.transfers
+    while begin and not begun() and not any([program.poll() for program in pair.programs]) and patience.left():
         pass
-    settle(lab.rng.random() ** 2 * (LONGEST if victim is None else LONGEST_TO_KILL)[pair.kind])
-    fault(pair)
+    hit = 0
+    if begin:
+        settle(lab.rng.random() ** 2 * (LONGEST if victim is None else LONGEST_TO_KILL[pair.kind]))
+        ran = not early and both_run(pair)
+        begin(pair)
+        hit = ran and (victim is not None or both_run(pair))
+    if end:
+        end(pair)
     patience = bounded.Patience(limit, pair.every)
     while patience.left() and not all(program.poll() for program in pair.programs):
         if all(program.poll() or side in may_wait for side, program in enumerate(pair.programs)):
@@ -125,15 +149,17 @@ def with_fault(pair, fault, may_wait=(), finishes=False, victim=None, limit=HANG
     done = pair.end(5)
     outcomes[current, pair.kind][tuple("-" if side in ended else one.status for side, one in enumerate(done))] += 1
     if victim is not None:
-        hits[current, pair.kind]["kills"] += 1
-        hits[current, pair.kind]["hits"] += not early and done[victim].status in (-signal.SIGKILL, 128 + signal.SIGKILL)
+        hit = hit and done[victim].status in (-signal.SIGKILL, 128 + signal.SIGKILL)
+    hit = count_hit(pair, hit) if begin else 1
+    if accept:
+        accept(done)
     if late:
-        return f"{pair.kind}: sides {late} not done after {limit} s, not counting the time that they waited for a CPU: " + " / ".join(str(one) for one in done) + "\n" + stacks
+        return hit, f"sides {late} not done after {limit} s, not counting the time that they waited for a CPU: " + " / ".join(str(one) for one in done) + "\n" + stacks
     if finishes:
-        return pair.wrong(done)
+        return hit, pair.wrong(done)
     wrong = [f"side {side}: {one}" for side, one in enumerate(done) if side not in ended and side != victim and (
         crashed(one) or (one.status == 0 and not pair.may_be_fine(side, one)))]
-    return " / ".join(wrong) or None
+    return hit, " / ".join(wrong) or None
 
 
 def killed(_):
@@ -150,16 +176,17 @@ def killed(_):
     try:
         # A peer on another host notices the kill only if it has a request outstanding (threats.md); rping may
         # have none.
-        problem = with_fault(pair, fault, may_wait=(other(side),) if kind == "rping" else (), victim=side,
-                             limit=RETRIES[kind] + ENDING)
+        hit, problem = with_fault(pair, fault, may_wait=(other(side),) if kind == "rping" else (), victim=side,
+                                  limit=RETRIES[kind] + ENDING)
         problem = problem or recording(records[side])
         if not problem and not shm and os.path.exists(records[other(side)]):
-            problem = unrecorded(side, records[side], records[other(side)])
+            # The kill may lose the frames that the program sent in its last turn.
+            problem = unrecorded(side, records[side], records[other(side)], TURN)
     finally:
         pair.tidy()
         for path in glob.glob(lab.path("killed*")):
             labs.shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
-    return 1, problem and f"{kind}, side {side}: {problem}"
+    return hit, problem and f"{kind}, side {side}: {problem}"
 
 
 def watcher_killed(_):
@@ -174,8 +201,8 @@ def watcher_killed(_):
     def fault(pair):
         labs.stacks.kill([pair.programs[side].pid])
     try:
-        problem = with_fault(pair, fault, may_wait=(other(side),) if kind == "rping" else (), victim=side,
-                             limit=RETRIES[kind] + ENDING)
+        hit, problem = with_fault(pair, fault, may_wait=(other(side),) if kind == "rping" else (), victim=side,
+                                  limit=RETRIES[kind] + ENDING)
         parts = glob.glob(record + ".*/*.pcapng")
         for part in parts:
             if os.path.getsize(part):
@@ -184,31 +211,33 @@ def watcher_killed(_):
         pair.tidy()
         for path in glob.glob(record + "*"):
             labs.shutil.rmtree(path, ignore_errors=True)
-    return 1, problem and f"{kind}, side {side}: {problem}"
+    return hit, problem and f"{kind}, side {side}: {problem}"
 
 
 def stopped(seconds, finishes):
     def play(_):
         kind, side = lab.rng.choice(labs.Pair.KINDS), side_of(lab.rng)
-        pair = labs.Pair(lab, kind, size=4, shm=lab.rng.random() < 0.5)
+        pair = labs.Pair(lab, kind, seconds=WORK, shm=lab.rng.random() < 0.5)
 
-        def fault(pair):
-            pid = victim_of(pair, side)
+        def signal_victim(number):
+            pid = program_of(pair, side)
             if pid:
-                os.kill(pid, signal.SIGSTOP)
-                settle(seconds)
-                os.kill(pid, signal.SIGCONT)
+                os.kill(pid, number)
+
+        def end(_):
+            settle(seconds)
+            signal_victim(signal.SIGCONT)
         try:
-            problem = with_fault(pair, fault, finishes=finishes)
+            hit, problem = with_fault(pair, lambda _: signal_victim(signal.SIGSTOP), end, finishes=finishes)
         finally:
             pair.tidy()
-        return 1, problem and f"{kind}, side {side}: {problem}"
+        return hit, problem and f"{kind}, side {side}: {problem}"
     return play
 
 
-def limited(name, draw):
-    """Limits the descriptors or the memory of a program, which must work or report an error and end. Its peer
-    must do the same."""
+def limited(draw):
+    """Limits the descriptors or the memory of a program from its start. The program must work, or report an error and end.
+    Its peer must do the same."""
     def play(_):
         kind, side = lab.rng.choice(labs.Pair.KINDS), side_of(lab.rng)
         shell, words = ["", ""], draw(lab.rng)
@@ -216,36 +245,108 @@ def limited(name, draw):
         pair = labs.Pair(lab, kind, shell=shell, shm=lab.rng.random() < 0.5)
         try:
             # A server waits if its client never connects, as on hardware, also if it listens with rdma_cm.
-            problem = with_fault(pair, lambda _: None, may_wait=(other(side),))
+            hit, problem = with_fault(pair, may_wait=(other(side),))
         finally:
             pair.tidy()
-        return 1, problem and f"{kind}, side {side}, {words}: {problem}"
+        return hit, problem and f"{kind}, side {side}, {words}: {problem}"
     return play
 
 
+def least_free_descriptor(pid):
+    used = {int(name) for name in os.listdir(f"/proc/{pid}/fd")}
+    return next(fd for fd in range(len(used) + 1) if fd not in used)
+
+
+def memory_of(pid):
+    """Returns the size of the address space of a process, bytes."""
+    with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+        return int(file.read().split()[0]) * resource.getpagesize()
+
+
+def used_up(what, limit_of):
+    """Takes the last descriptor or all free memory from a running program. Then the device of the program has to read the
+    addresses of its interface again, and rnic-info connects to it. Both need descriptors and memory."""
+    def play(_):
+        kind, side = lab.rng.choice(labs.Pair.KINDS), side_of(lab.rng)
+        pair = labs.Pair(lab, kind, seconds=WORK, shm=lab.rng.random() < 0.5)
+
+        def begin(pair):
+            pid = program_of(pair, side)
+            try:
+                resource.prlimit(pid or 0, what, (limit_of(pid),) * 2) if pid else None
+            except (FileNotFoundError, ProcessLookupError):
+                pass  # the program has ended
+
+        def end(pair):
+            ip(pair.ends[side], "addr", "add", SECOND, "dev", labs.LINK)
+            subprocess.run(pair.spaces[side].command(os.path.join(lab.bin, "rnic-info"), "resource"),
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+            ip(pair.ends[side], "addr", "del", SECOND, "dev", labs.LINK)
+        try:
+            hit, problem = with_fault(pair, begin, end, may_wait=(other(side),) if kind == "rping" else ())
+        finally:
+            pair.tidy()
+        return hit, problem and f"{kind}, side {side}: {problem}"
+    return play
+
+
+def fill_disk():
+    """Fills the file system of the recordings and scratch files, except at most PAGES pages."""
+    with open(os.path.join(lab.disk, "filler"), "wb", buffering=0) as file:
+        try:
+            while file.write(bytes(1 << 20)) == 1 << 20:
+                pass
+        except OSError:
+            pass
+        file.truncate(max(0, file.tell() - lab.rng.randrange(PAGES) * resource.getpagesize()))
+
+
 def disk_full(_):
-    """Prevents the recording or the scratch file from growing. The programs must finish, and rnic-run must
-    report the loss."""
+    """Fills the disk to which rnic-run writes a recording, or the packets for --selfcheck or the rows for --timeline. The
+    programs must finish, rnic-run must report what it lost, and the recording must be readable."""
     kind, side = lab.rng.choice(labs.Pair.KINDS), side_of(lab.rng)
-    record = lab.path("full.pcapng")
-    words, limits = [[], []], [{}, {}]
-    words[side] = lab.rng.choice((["-w", record], ["--selfcheck"], ["--timeline=" + lab.path("full.txt")]))
-    limits[side] = {"size": lab.rng.randrange(16, 200) << 10}  # the output of the programs is also a file
-    if kind == "transfer" and side == labs.SERVER:
-        kind = "ib_write_bw"  # otherwise the received file itself would not fit
-    pair = labs.Pair(lab, kind, words=words, limits=limits)
-    try:
-        pair.begin()
-        done = pair.end(HANG)
-        outcomes[current, pair.kind][tuple(one.status for one in done)] += 1
-        if done[side].status == 2 and re.search("could not be|File too large", done[side].out):
+    record, peers, rows = os.path.join(lab.disk, "full.pcapng"), lab.path("full1.pcapng"), lab.path("full.txt")
+    words = [[], []]
+    words[side] = lab.rng.choice((["-w", record], ["-w", record], ["--selfcheck"], ["--timeline=" + rows]))
+    if words[side][0] != "-w":
+        kind, side, words = "ib_write_bw", labs.CLIENT, [[], max(words)]
+    else:
+        words[other(side)] = ["-w", peers]
+    pair = labs.Pair(lab, kind, words=words, seconds=WORK)
+    pair.scratch = os.path.join(lab.disk, "tmp")
+    os.makedirs(pair.scratch, exist_ok=True)
+    told = []  # whether rnic-run reported that it lost something, or recorded everything
+
+    def accept(done):
+        """Expects the error of rnic-run, which then counts as no error of the pair."""
+        good = done[side].status == 2 and re.search("could not be|cannot be|No space", done[side].out)
+        if good:
             done[side].status = 0
-        problem = pair.wrong(done)
+        elif os.path.exists(rows):
+            with open(rows, encoding="utf-8") as file:
+                good = len(list(file)) > pair.writes
+        elif os.path.exists(peers):
+            good = not unrecorded(side, record, peers, 0)
+        else:
+            good = f"→ {pair.writes} WRITE" in done[side].out
+        told.append(bool(good))
+    try:
+        hit, problem = with_fault(pair, lambda _: fill_disk(), finishes=True, accept=accept)
+        if hit and not problem and not told[0]:
+            problem = "rnic-run recorded a part, but reported no error"
         if not problem and words[side][0] == "-w":
-            problem = recording(record)
+            # If FILE could not be completed, its folder has the recordings.
+            parts = glob.glob(record + ".*/*.pcapng") or [record]
+            problem = next(filter(None, map(recording, parts)), None)
+            if hit and not problem and not any(True for part in parts for _ in labs.frames_of(part)):
+                problem = "the recording has no packet"
+        left = os.listdir(pair.scratch)
+        problem = problem or (left and f"left behind: {left}") or None
     finally:
         pair.tidy()
-    return 1, problem and f"{kind}, side {side}, {words[side][0]}: {problem}"
+        for path in glob.glob(os.path.join(lab.disk, "*")) + glob.glob(lab.path("full*")):
+            labs.shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
+    return hit, problem and f"{kind}, side {side}, {words[side][0]}: {problem}"
 
 
 def ip(side, *words):
@@ -281,34 +382,37 @@ def clock_set(_):
         os.rename(clock + ".new", clock)
 
     set_clock("+0")
-    pair = labs.Pair(lab, kind, size=4, words=words, shell=shell, shm=lab.rng.random() < 0.5)
+    pair = labs.Pair(lab, kind, seconds=WORK, words=words, shell=shell, shm=lab.rng.random() < 0.5)
     try:
-        problem = with_fault(pair, lambda _: set_clock(shift), finishes=True) or recording(record)
+        hit, problem = with_fault(pair, lambda _: set_clock(shift), finishes=True)
+        problem = problem or recording(record)
     finally:
         pair.tidy()
-    return 1, problem and f"{kind}, side {side}, {shift}: {problem}"
+    return hit, problem and f"{kind}, side {side}, {shift}: {problem}"
 
 
 def link_fault(change, back, seconds, finishes=False):
     def play(_):
         kind, side = lab.rng.choice(labs.Pair.KINDS), side_of(lab.rng)
-        pair = labs.Pair(lab, kind, size=4)
+        pair = labs.Pair(lab, kind, seconds=WORK)
         pause = seconds(lab.rng)
 
-        def fault(_):
+        def begin(_):
             for words in change(side):
                 ip(side, *words)
+
+        def end(_):
             settle(pause)
             for words in back(side):
                 ip(side, *words)
         try:
             # rping's server has no request outstanding while it waits for the client.
-            problem = with_fault(pair, fault, may_wait=() if finishes or kind != "rping" else (0, 1),
-                                 finishes=finishes)
+            hit, problem = with_fault(pair, begin, end, may_wait=() if finishes or kind != "rping" else (0, 1),
+                                      finishes=finishes)
         finally:
             pair.tidy()
             restore(side)
-        return 1, problem and f"{kind}, side {side}, {pause:.2f} s: {problem}"
+        return hit, problem and f"{kind}, side {side}, {pause:.2f} s: {problem}"
     return play
 
 
@@ -321,8 +425,10 @@ FAULTS = {
     "kill -9 of rnic-run": watcher_killed,
     "SIGSTOP for 0.2 s": stopped(0.2, True),
     "SIGSTOP for 8 s": stopped(8, False),
-    "few descriptors (EMFILE)": limited("files", lambda rng: f"ulimit -n {rng.randrange(3, 40)}"),
-    "little memory (ENOMEM)": limited("memory", lambda rng: f"ulimit -v {rng.randrange(20, 400) << 10}"),
+    "few descriptors from the start": limited(lambda rng: f"ulimit -n {rng.randrange(3, 40)}"),
+    "little memory from the start": limited(lambda rng: f"ulimit -v {rng.randrange(20, 400) << 10}"),
+    "no descriptor left (EMFILE)": used_up(resource.RLIMIT_NOFILE, least_free_descriptor),
+    "no memory left (ENOMEM)": used_up(resource.RLIMIT_AS, memory_of),
     "disk full (ENOSPC)": disk_full,
     "time of day set": clock_set,
     "link down and up, short": link_fault(
@@ -367,17 +473,22 @@ def afterwards(name, play):
 def cases(bin_dir, folder, seed):
     global lab
     lab = labs.Lab(bin_dir, os.path.join(folder, "faults"), random.Random(seed))
+    lab.disk = lab.path("disk")
+    os.makedirs(lab.disk)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", lab.disk], check=True)
     return {name: afterwards(name, play) for name, play in FAULTS.items()}
 
 
 def close():
     """Removes the namespaces. Prints what each fault did to each kind of pair: the statuses of server and client as rnic-run
     reports them (128 + N: signal N; -9: rnic-run was killed; -: still waited, as on hardware), and how often. Also prints how
-    many of the killed programs were ended by the kill while their QP was connected."""
+    many of the faults hit."""
     if lab:
         lab.close()
+        subprocess.run(["umount", lab.disk], check=False)
     for (fault, kind), statuses in sorted(outcomes.items()):
-        print(f"{fault:28} {kind:12} " + ", ".join(f"{server}/{client} {cnt}x" for (server, client), cnt in
+        print(f"{fault:30} {kind:12} " + ", ".join(f"{server}/{client} {cnt}x" for (server, client), cnt in
                                                    statuses.most_common()), flush=True)
     for (fault, kind), counts in sorted(hits.items()):
-        print(f"{fault:28} {kind:12} {counts['hits']} of {counts['kills']} hit a program with a connected QP", flush=True)
+        print(f"{fault:30} {kind:12} {counts['hits']} of {counts['faults']} hit running programs with a connected QP",
+              flush=True)

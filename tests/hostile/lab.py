@@ -25,7 +25,9 @@ PATIENCE = 120  # longest wait on a loaded machine, s
 FILE_SIZE = 3000000
 SLOWLY = ["--rate_limit_type", "SW", "--rate_limit", "10", "--rate_units", "M", "--burst_size", "2"]  # MiB/s
 PAUSE = "25"  # time before each 256 KiB of a file, so that they are also sent at 10 MiB/s, ms
-RANDOM_SIZE = 4  # size of a pair up to which all bytes of its file are random; of a larger pair, most are 0 and need no disk
+WRITES = 160  # WRITEs of 64 KiB in a second at 10 MiB/s
+ROUNDS = 400  # rounds of rping in a second on a busy machine
+RANDOM_SIZE = 4  # largest size of a fast pair, of whose file all bytes are random; of a slow pair, most are 0 and need no disk
 TRANSFER = "transfer"
 UNWRITTEN = 8192  # bytes that a killed file_transfer may not have written to its file
 RESULT = r"^ 65536 +\d+"  # last line of ib_write_bw
@@ -78,16 +80,18 @@ class Lab:
 
 
 class Pair:
-    """One pair of programs. `options` of each side: words for rnic-run and limits of bounded.Program. With `shm` both
-    sides run at the server's end and use shared memory."""
+    """One pair of programs. `size`: amount of work, or with `seconds` about as much as the programs do in this time. Of each
+    side: words for rnic-run, limits of bounded.Program, and a shell command that is run before the program. With `shm`
+    both sides run at the server's end and use shared memory."""
 
     KINDS = ("ib_write_bw", "rping", TRANSFER)
     number = 0
 
-    def __init__(self, lab, kind, size=1.0, words=((), ()), limits=({}, {}), shell=("", ""), shm=False):
+    def __init__(self, lab, kind, size=1.0, words=((), ()), limits=({}, {}), shell=("", ""), shm=False, seconds=0):
         Pair.number += 1
         self.lab, self.kind = lab, kind
-        ends = (SERVER, SERVER) if shm else (SERVER, CLIENT)
+        slow = seconds > 0 or size > RANDOM_SIZE
+        self.ends = ends = (SERVER, SERVER) if shm else (SERVER, CLIENT)
         self.spaces = [lab.spaces[end] for end in ends]
         wire_words = ["--wire", "shm"] if shm else []
         port = 20000 + Pair.number % 20000
@@ -95,24 +99,24 @@ class Pair:
         self.source, self.target = lab.path("source"), lab.path(f"target{Pair.number}")
         if kind == "ib_write_bw":
             self.ready = str(port)
-            common = ["ib_write_bw", "-F", "-n", str(max(5, int(300 * size))), "-p", str(port)]
-            if size > RANDOM_SIZE:
-                common += SLOWLY
+            self.writes = int(WRITES * seconds) if seconds else max(5, int(300 * size))
+            common = ["ib_write_bw", "-F", "-n", str(self.writes), "-p", str(port), *(SLOWLY if slow else [])]
             commands = [common + ["-x", lab.gids[SERVER][0]], common + ["-x", lab.gids[ends[CLIENT]][0], host]]
         elif kind == "rping":
             self.ready = f"cm/106/{port}"
-            self.rounds = max(5, int(60 * size))
+            self.rounds = int(ROUNDS * seconds) if seconds else max(5, int(60 * size))
             rounds = str(self.rounds)
             commands = [["rping", "-s", "-C", rounds, "-a", host, "-p", str(port)],
                         ["rping", "-c", "-V", "-v", "-C", rounds, "-a", host, "-p", str(port)]]
         else:
             self.ready = str(port)
+            length = int(10 * seconds) << 20 if seconds else max(1000, int(FILE_SIZE * size))
             with open(self.source, "wb") as file:
-                file.write(lab.rng.randbytes(max(1000, int(FILE_SIZE * (size if size <= RANDOM_SIZE else 0.1)))))
-                file.truncate(max(1000, int(FILE_SIZE * size)))
+                file.write(lab.rng.randbytes(length if not slow else FILE_SIZE // 10))
+                file.truncate(length)
             program = os.path.join(lab.bin, "programs", "file_transfer")
             commands = [[program, "receive", str(port), self.target],
-                        [program, "send", host, str(port), self.source, *([PAUSE] if size > RANDOM_SIZE else [])]]
+                        [program, "send", host, str(port), self.source, *([PAUSE] if slow else [])]]
         self.commands = []
         for side, command in enumerate(commands):
             if shell[side]:  # the shell command limits only the program, not rnic-run
@@ -120,11 +124,11 @@ class Pair:
             preload = rows_of.runtime_first(command[0].replace(lab.bin, "{BIN}"), PRELOAD, lab.bin)
             self.commands.append(self.spaces[side].command(os.path.join(lab.bin, "rnic-run"), "-i", LINK, *wire_words,
                                                            *words[side], "--", *preload, *command))
-        self.limits = limits
+        self.limits, self.scratch = limits, lab.scratch
         self.programs = []
 
     def start(self, side):
-        env = dict(wire.environment(PRELOAD), TMPDIR=self.lab.scratch)
+        env = dict(wire.environment(PRELOAD), TMPDIR=self.scratch)
         program = bounded.Program(self.commands[side], env=env, **self.limits[side])
         self.programs.append(program)
         return program

@@ -19,6 +19,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from seed import add_seed_option  # noqa: E402
 
+OWN_MOUNTS = "ROCEDRILL_SOAK_MOUNTS"  # environment variable: the script runs in a separate mount namespace
 MODES = ("captures", "attacks", "faults")
 
 
@@ -69,8 +70,9 @@ def main():
     parser.add_argument("mode", choices=(*MODES, "all"))
     parser.add_argument("seconds", type=float)
     args = parser.parse_args()
-    if args.mode != "captures" and os.geteuid() != 0:
-        os.execvp("unshare", ["unshare", "-Ur", sys.executable, *sys.argv])
+    if args.mode != "captures" and not os.environ.get(OWN_MOUNTS):  # the script mounts file systems, as root of its namespace
+        os.environ[OWN_MOUNTS] = "1"
+        os.execvp("unshare", ["unshare", "-m" if os.geteuid() == 0 else "-Urm", sys.executable, "-B", *sys.argv])
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # SystemExit also cleans up
     begin = time.monotonic()
     rows, modules = [], []

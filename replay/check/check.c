@@ -43,6 +43,11 @@
  * percent. */
 #define SPLIT_MOST 70u
 
+/* A part waits for the others at the first packet of each connection. The parts are merged if a
+ * part has judged more than WAITS_FROM packets, and waited at more than 1 of WAITS_SHARE. */
+#define WAITS_FROM  1024u
+#define WAITS_SHARE 8u
+
 struct check;
 
 /* State of one thread. The thread passes the packets of its part of the capture to rnic/flow (it
@@ -59,6 +64,8 @@ struct judge {
      * packets, it shows that the list of unanswered REPs need not be searched. */
     uint64_t rep_filter;
     unsigned rep_changes; /* value of unanswered_cm.changes when `rep_filter` was copied */
+    uint64_t judged;      /* number of packets that the part judged */
+    uint64_t waits;       /* number of those for which it waited for the other parts */
 };
 
 /* State of the check of one capture. */
@@ -78,8 +85,8 @@ struct check {
     unsigned parts;
     uint64_t bytes; /* captured bytes of the RoCE packets that were judged before the parts were
                      * merged */
-    atomic_bool crowded; /* the parts must be merged: one is short of memory, or the history of
-                          * events is full */
+    atomic_bool crowded; /* the parts must be merged: one is short of memory, one waits too often,
+                          * or the history of events is full */
     struct judge judge[SPLIT_PARTS_MAX];
     struct roce_flow *part[SPLIT_PARTS_MAX];
     uint8_t part_of[ROCE_FLOW_GROUPS]; /* for each group of hosts, the number of its part */
@@ -363,8 +370,17 @@ static void wait_for_turn(void *user)
 {
     struct judge *judge = user;
 
-    if (judge->check->parts > 1)
+    if (judge->check->parts > 1) {
+        judge->waits++;
         turns_wait(&judge->check->turns, judge->part, judge->frame);
+    }
+}
+
+/* Returns whether a part waits so often for the others that a single thread is faster. On a busy
+ * machine, each wait can take as long as the time slices of all other programs. */
+static bool waits_often(const struct judge *judge)
+{
+    return judge->judged > WAITS_FROM && judge->waits * WAITS_SHARE > judge->judged;
 }
 
 /* Handles a packet marked SPLIT_ALONE: no other packet may be judged at the same time. Every thread
@@ -400,10 +416,11 @@ static void judge_part(void *user, unsigned part, const struct frame_batch *fram
             continue;
         }
         turns_reach(&check->turns, part, item->number);
+        judge->judged++;
         judge_packet(judge, item);
     }
     turns_reach(&check->turns, part, (uint64_t)frames->last + 1);
-    if (roce_flow_is_crowded(judge->flow))
+    if (roce_flow_is_crowded(judge->flow) || waits_often(judge))
         atomic_store(&check->crowded, true);
 }
 

@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 import bounded
 import shapes
@@ -117,6 +118,24 @@ def captures_at_a_time_share_the_memory_limit(rocedrill, capture, out):
     assert done[0].rss > 520 << 10 and done[1].rss < 1400 << 10, (done[0].rss, done[1].rss)
 
 
+def check_of_many_connections_is_fast_on_a_busy_processor(rocedrill, many, capture):
+    """Each packet of the capture begins a connection. If the threads of check took turns at each connection, they would lose
+    their processor to other programs each time."""
+    first_frames(many, capture, 60000, SHARED)
+    processor = str(min(os.sched_getaffinity(0)))
+    busy = [subprocess.Popen(["taskset", "-c", processor, sys.executable, "-c", "while True: pass"]) for _ in range(3)]
+    try:
+        begin = time.monotonic()
+        done = bounded.run(["taskset", "-c", processor, rocedrill, "check", "-q", capture], 240)
+        seconds = time.monotonic() - begin
+    finally:
+        for program in busy:
+            program.kill()
+            program.wait()
+    print(f"{seconds:.1f} s, of which {done.cpu:.1f} s of CPU time, with three programs on the same processor")
+    assert done.status == 0 and seconds < 30 + 30 * done.cpu, done
+
+
 def replay_refuses_too_many_flows(rocedrill, capture):
     """Each packet of the capture belongs to another connection."""
     done = bounded.run([rocedrill, "replay", "-q", capture], 240)
@@ -149,6 +168,7 @@ def main():
         first_frames(many, capture, CONNECTIONS, SHARED)
         text, counts, summary = check(rocedrill, capture, out)
         listed(text, counts, summary, os.path.getsize(out), ROOM + 2 * os.path.getsize(capture))
+        check_of_many_connections_is_fast_on_a_busy_processor(rocedrill, many, os.path.join(folder, "busy.pcap"))
         assert summary["connections"] == CONNECTIONS and summary["findings_not_listed"] > 0
         text, counts, summary = check(rocedrill, capture, out, "-v")
         assert "size limit" not in text and counts["connection"] == CONNECTIONS, counts

@@ -38,7 +38,7 @@ sys.stdin.read()
 # listens at a socket whose name contains the id of the other user. Prints the number of bytes and files from each peer.
 INTRUDER = """
 import os, select, socket, struct, sys
-GREETING = struct.pack("<II16s", 0x31484D53, 4000, b"wire0")  # struct shm_hello
+GREETING = struct.pack("<II16s", 0x32484D53, 4000, b"wire0")  # struct shm_hello
 def received(one):
     try:
         data, files, _, _ = socket.recv_fds(one, 4096, 8)

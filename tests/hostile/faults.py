@@ -118,7 +118,7 @@ def count_hit(pair, hit):
 def with_fault(pair, begin=None, end=None, may_wait=(), finishes=False, victim=None, limit=HANG,
                accept=None):
     """Runs a pair that a fault disturbs at a random moment: begin(pair), then end(pair). Without `begin`, the fault is there
-    from the start. `may_wait`: sides that may still wait at the end. `finishes`: both must finish their work. `victim`: the
+    from the start. `may_wait`: sides that may still wait when the other side has ended. `finishes`: both must finish their work. `victim`: the
     side that is killed. `limit`: time in which the others must end, s. accept(done) may change the results before they are
     judged. Returns how many faults hit, and a description of the error or None."""
     pair.begin()
@@ -137,11 +137,12 @@ def with_fault(pair, begin=None, end=None, may_wait=(), finishes=False, victim=N
         end(pair)
     patience = bounded.Patience(limit, pair.every)
     while patience.left() and not all(program.poll() for program in pair.programs):
-        if all(program.poll() or side in may_wait for side, program in enumerate(pair.programs)):
+        if any(program.poll() for program in pair.programs) and all(
+                program.poll() or side in may_wait for side, program in enumerate(pair.programs)):
             settle(0.3)
             break
     waits = [side for side, program in enumerate(pair.programs) if not program.poll()]
-    ended = [one for one in waits if one in may_wait]
+    ended = [one for one in waits if one in may_wait] if len(waits) == 1 else []
     late = [side for side in waits if side not in ended]
     stacks = labs.stacks.show(*(pair.programs[side].pid for side in late)) if late else ""
     for side in ended:
@@ -406,7 +407,7 @@ def link_fault(change, back, seconds, finishes=False):
             for words in back(side):
                 ip(side, *words)
         try:
-            # rping's server has no request outstanding while it waits for the client.
+            # One side of rping has no request outstanding while it waits for the other side.
             hit, problem = with_fault(pair, begin, end, may_wait=() if finishes or kind != "rping" else (0, 1),
                                       finishes=finishes)
         finally:

@@ -259,8 +259,8 @@ const char *trace_form_defect(const struct roce_pkt *pkt)
     return NULL;
 }
 
-/* Adds a frame to the trace if it is a RoCE packet. The previous call left its packet in *pkt.
- * Returns 0, or -1 and an error. */
+/* Adds a frame to the trace if it is a RoCE packet. *pkt must be all zero or the result of the
+ * previous call (captured_frame_parse()). Returns 0, or -1 and an error. */
 static int add_packet(struct trace *trace, const struct captured_frame *frame, struct roce_pkt *pkt,
                       struct error *error)
 {

@@ -33,8 +33,8 @@ struct request_tracker {
     int64_t reached;
     /* We sent a NAK for PSN `reached` + 1, and the target has not retransmitted it yet. */
     bool refused;
-    /* Relative PSN of the latest RNR NAK or sequence NAK that we sent. INT64_MIN after the current
-     * event of the capture has passed the retransmission of this PSN by the recorded requester. */
+    /* Relative PSN of the latest RNR NAK or sequence NAK that we sent. INT64_MIN if we sent none,
+     * or if the recorded requester retransmitted this PSN before the current event. */
     int64_t nak;
     /* Number of times that the target went back (retransmitted from an earlier PSN) without a NAK
      * since we last sent a response that acknowledges a new PSN. */

@@ -71,7 +71,8 @@ static struct page_stream *stream_of(struct page_capture *capture, uint32_t inde
 }
 
 /* Returns the maximum number of runs or messages of a stream at frame `frame`: its equal share of
- * `all`, the limit of all streams that have begun by then. */
+ * `all`, the limit of all streams, but at least PACKET_RUNS_MIN and at most PACKET_RUNS_MAX. Counts
+ * only streams that began at least SPLIT_AHEAD frames before `frame`. */
 static uint32_t share_of(struct page_capture *capture, uint32_t all, uint32_t frame)
 {
     uint32_t cnt, share;

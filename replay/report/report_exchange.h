@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include "engine/cm/cm_exchange.h"
 
-/* Returns whether this end was selected for the replay. A selected end that was skipped has a skip
- * reason. */
+/* Returns whether this end was selected for the replay. An end that was not selected is SKIPPED
+ * without a skip reason. */
 bool report_exchange_is_played(const struct cm_exchange_end *end);
 
 void report_exchange_text(FILE *out, const struct cm_exchanges *xs, uint32_t idx);

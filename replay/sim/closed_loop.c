@@ -39,8 +39,9 @@ static int clone_memory(struct shadow_memory *to, const struct shadow_memory *fr
     return 0;
 }
 
-/* Copies the inferred memory of each host. The simulated connections read and write the copies. If
- * there is no memory for the copy of a host, its key_len is 0. Returns NULL if out of memory. */
+/* Copies the inferred memory of each host. The simulated connections read and write the copies. A
+ * copy with keys.key_len 0 is missing: its host failed, or memory ran out. Returns NULL if out of
+ * memory. */
 static struct shadow_memory *clone_memories(const struct session *d)
 {
     struct shadow_memory *memory = calloc(d->host_cnt + 1, sizeof(*memory));

@@ -247,6 +247,7 @@ static void check_one(struct capture_check *one, struct check_args *args)
 
     if (capture) {
         watch[watch_cnt] = page_capture_watch(capture);
+        capture->threads = one->threads;
         capture->timeline = args->timeline_path ? &args->timeline : NULL;
     }
     if (args->export)

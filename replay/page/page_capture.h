@@ -79,6 +79,7 @@ struct page_capture {
     uint32_t spurious_cnt;
     size_t spurious_cap;
     const char *name; /* name of the capture */
+    unsigned threads; /* number of threads that format the connections; 0: one for each processor */
     /* Times of the work requests of the same run (--timeline), or NULL. */
     const struct work_times *timeline;
     atomic_bool no_memory;

@@ -8,6 +8,7 @@
 #include "page/page_conn.h"
 #include "page/page_texts.h"
 #include "page/page_view.h"
+#include "page/parallel_text.h"
 #include "page/psn_legend.h"
 #include "util/keymap.h"
 #include "wire/codes.h"
@@ -481,25 +482,40 @@ static int compare_troubles(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* Connections in the order of the page, and all that their data needs. */
+struct conn_list {
+    const struct page_capture *capture;
+    const struct check_report *report;
+    const struct page_conn **sorted;
+};
+
+static int put_conn(const void *list, uint32_t i, FILE *to)
+{
+    const struct conn_list *conns = list;
+
+    fputs(i ? ",\n" : "\n", to);
+    return write_conn(to, conns->capture, conns->sorted[i], conns->report);
+}
+
 /* Writes the selected connections, the worst first. Returns 0, or -1 after an error. */
 static int write_conns(FILE *out, const struct page_capture *capture,
                        const struct check_report *report, const struct page_selection *selection)
 {
     const struct page_conn **sorted =
         calloc(capture->conn_cnt + 1, sizeof(const struct page_conn *));
+    const struct conn_list list = {capture, report, sorted};
     uint32_t cnt = 0;
-    int rc = sorted ? 0 : -1;
+    int rc;
 
-    for (uint32_t i = 0; rc == 0 && i < capture->conn_cnt; i++)
+    if (!sorted)
+        return -1;
+    for (uint32_t i = 0; i < capture->conn_cnt; i++)
         if (is_selected(selection, capture->conn[i].conn_index))
             sorted[cnt++] = &capture->conn[i];
     if (cnt)
         qsort(sorted, cnt, sizeof(const struct page_conn *), compare_troubles);
     fprintf(out, "\"connections\":[");
-    for (uint32_t i = 0; rc == 0 && i < cnt; i++) {
-        fprintf(out, i ? ",\n" : "\n");
-        rc = write_conn(out, capture, sorted[i], report);
-    }
+    rc = parallel_text_write(out, &list, cnt, put_conn, capture->threads);
     fprintf(out, "]");
     free(sorted);
     return rc;

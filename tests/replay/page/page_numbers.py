@@ -10,6 +10,8 @@ import subprocess
 import sys
 import tempfile
 
+from page_captures import write_incast
+
 failures = 0
 
 
@@ -185,10 +187,24 @@ def check(rocedrill, name, folder):
     check_findings(name, lines, capture)
 
 
+def check_threads(rocedrill, folder):
+    """The page does not depend on the number of threads that format its connections."""
+    capture = f"{folder}/incast.pcap"
+    write_incast(capture, 50)
+    pages = []
+    for jobs in "1", "2", "5":
+        subprocess.run([rocedrill, "check", "-q", "--jobs", jobs, "--html", f"{folder}/page.html", capture], check=False)
+        with open(f"{folder}/page.html", encoding="utf-8") as page:
+            pages.append(page.read())
+    if len(set(pages)) != 1 or len(page_data(pages[0])["captures"][0]["connections"]) != 50:
+        fail("incast", f"pages of 1, 2 and 5 threads have {[len(page) for page in pages]} characters")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         for name in sys.argv[2:]:
             check(sys.argv[1], name, folder)
+        check_threads(sys.argv[1], folder)
     sys.exit(failures > 0)
 
 

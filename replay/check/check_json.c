@@ -459,6 +459,7 @@ static void put_loss_places(struct json_line *line, const char *key,
         json_line_text(line, "side", side_names[place[i].side]);
         json_line_text(line, "part", loss_part_name(place[i].part));
         json_line_number(line, "packets", place[i].packets);
+        json_line_bool(line, "probable", place[i].probable);
         json_line_text(line, "text", place[i].text);
         json_line_close(line, '}');
     }

@@ -23,6 +23,7 @@ static struct strbuf add_place(struct places *places, unsigned side, enum loss_p
     place->side = side;
     place->part = part;
     place->packets = packets;
+    place->probable = false;
     strbuf_addf(&t, "%" PRIu64 " %s%s of ", packets, one, packets == 1 ? "" : "s");
     slow_add_host(&t, &places->sum->side[side], &places->sum->side[!side]);
     return t;
@@ -104,6 +105,7 @@ static void add_timeouts(struct places *places, unsigned side, const struct slow
         t = add_place(places, side, LOSS_BEFORE, losses->unfinished, "packet");
         strbuf_addf(&t, " at the end of %s probably never reached the capture point",
                     losses->unfinished == 1 ? "a message" : "messages");
+        places->place[places->cnt - 1].probable = true;
     }
     if (beyond) {
         t = add_place(places, side, LOSS_BEYOND, beyond, "request");

@@ -19,6 +19,7 @@ struct loss_place {
     unsigned side; /* sender of the lost packets */
     enum loss_part part;
     uint64_t packets;
+    bool probable;  /* the capture does not show for certain that they were lost */
     char text[256]; /* which packets were lost, and where; without a full stop */
 };
 

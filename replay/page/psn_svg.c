@@ -13,13 +13,15 @@
 #include "wire/codes.h"
 
 /* Sizes in pixels. */
-#define WIDTH  960.0
-#define HEIGHT 400.0 /* height of one graph with title and legend, pixels */
-#define LEFT   70.0
-#define RIGHT  20.0
-#define TOP    104.0 /* height of the title and the legend, pixels */
-#define ENTRY  18.0  /* height of a line of the legend, pixels */
-#define BOTTOM 34.0
+#define WIDTH     960.0
+#define HEIGHT    400.0 /* height of one graph with title and legend, pixels */
+#define LEFT      70.0
+#define RIGHT     20.0
+#define TOP       104.0 /* height of the title and the legend, pixels */
+#define ENTRY     18.0  /* height of a line of the legend, pixels */
+#define BOTTOM    34.0
+#define TEXT      200.0 /* length of the longest text of a loss */
+#define TEXT_LINE 15.0  /* distance of two texts of losses */
 
 /* One direction of the connection: requests of a side, and the responses to them. */
 struct psn_graph {
@@ -29,8 +31,9 @@ struct psn_graph {
     double top; /* y of the graph in the drawing */
     /* Times of the first and last packet of both directions, ns. */
     uint64_t first_time, last_time;
-    uint32_t base;     /* PSN to which `low` and `high` are relative */
-    int64_t low, high; /* lowest and highest PSN that the graph shows, relative to `base` */
+    uint32_t base;         /* PSN to which `low` and `high` are relative */
+    int64_t low, high;     /* lowest and highest PSN that the graph shows, relative to `base` */
+    double text_x, text_y; /* place of the latest text of a loss */
 };
 
 /* Returns the PSN of a run relative to g->base, counted without wrap at 2^24, and stores it in
@@ -125,19 +128,22 @@ static void write_band(void *user, const struct wait_band *band)
                 psn_legend_band(band->kind), x0, y_of(g, (double)band->psn) - 5, x1 - x0);
 }
 
-/* Draws a ring at the place of a loss, and its text. */
+/* Draws a ring at the place of a loss, and its text: below the text before if that one is near. */
 static void write_loss_mark(void *user, const struct loss_mark *mark)
 {
-    const struct psn_graph *g = user;
+    struct psn_graph *g = user;
     double x = x_of(g, mark->run->first_time);
     double y = y_of(g, (double)roce_psn_diff(roce_psn_of(mark->run->psn), roce_psn_of(g->base)) +
                            mark->offset + 0.5);
-    const bool left = x > WIDTH / 2;
+    const bool left = x > WIDTH / 2,
+               near = fabs(x - g->text_x) < TEXT && fabs(y + 4 - g->text_y) < TEXT_LINE;
 
+    g->text_x = x;
+    g->text_y = near ? g->text_y + TEXT_LINE : y + 4;
     fprintf(g->out,
             "<circle class=\"lost\" cx=\"%.1f\" cy=\"%.1f\" r=\"7\"/><text x=\"%.1f\" "
             "y=\"%.1f\" text-anchor=\"%s\">%s</text>\n",
-            x, y, left ? x - 11 : x + 11, y + 4, left ? "end" : "start", mark->text);
+            x, y, left ? x - 11 : x + 11, g->text_y, left ? "end" : "start", mark->text);
 }
 
 /* ---- axes and legend ---------------------------------------------------------------------------
@@ -185,19 +191,29 @@ struct legend {
     double x, y;
 };
 
+/* Writes an entry of a legend: the sign with which the text begins, or else a coloured area. */
 static void write_legend_entry(const struct psn_graph *g, struct legend *at, const char *class,
                                const char *text)
 {
-    double width = 40 + 6.2 * (double)strlen(text);
+    const size_t sign_len = (unsigned char)*text >= 0x80 ? strcspn(text, " ") : 0;
+    double width;
+    char sign[8];
 
+    snprintf(sign, sizeof(sign), "%.*s", (int)sign_len, text);
+    text += sign_len ? sign_len + 1 : 0;
+    width = 40 + 6.2 * (double)strlen(text);
     if (at->x + width > WIDTH - RIGHT) {
         at->x = LEFT;
         at->y += ENTRY;
     }
-    fprintf(g->out,
-            "<rect class=\"%s\" x=\"%.0f\" y=\"%.0f\" width=\"14\" height=\"10\"/>"
-            "<text class=\"entry\" x=\"%.0f\" y=\"%.0f\">%s</text>\n",
-            class, at->x, at->y - 9, at->x + 19, at->y, text);
+    if (*sign)
+        fprintf(g->out, "<text class=\"sign %s\" x=\"%.0f\" y=\"%.0f\">%s</text>", class, at->x,
+                at->y, sign);
+    else
+        fprintf(g->out, "<rect class=\"%s\" x=\"%.0f\" y=\"%.0f\" width=\"14\" height=\"10\"/>",
+                class, at->x, at->y - 9);
+    fprintf(g->out, "<text class=\"entry\" x=\"%.0f\" y=\"%.0f\">%s</text>\n", at->x + 19, at->y,
+            text);
     at->x += width;
 }
 
@@ -329,8 +345,9 @@ static void write_style(FILE *out, double height)
         ".ack{fill:#6b7480;stroke:#6b7480}.nak,.damaged{fill:#c4122f}.rnr{fill:#8a2be2}.timeout{"
         "fill:#00707a}.spurious{fill:#7a5c00}.slow{fill:#2a9fd6}.other{fill:#6b7280;stroke:#6b7280}"
         ".step,.line{fill:none}.implied{fill:none;stroke:#c4122f;stroke-width:1.5}"
-        ".lost{fill:none;stroke:#c4122f;stroke-width:2}rect.lost{fill:#fff}"
-        ".missing{fill:none;stroke:#c4122f;stroke-width:2.5;stroke-dasharray:3 2}\n"
+        ".lost{fill:none;stroke:#c4122f;stroke-width:2}"
+        ".missing{fill:none;stroke:#c4122f;stroke-width:2.5;stroke-dasharray:3 2}"
+        ".sign{stroke:none}.sign.lost,.sign.missing,.sign.implied{fill:#c4122f}\n"
         "</style>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
         WIDTH, height, WIDTH, height);
 }

@@ -23,3 +23,27 @@ void ack_line_find(const struct packet_runs *runs, unsigned direction,
         on_ack(user, run, acked);
     }
 }
+
+const struct packet_run *ack_line_end(const struct packet_runs *runs, unsigned direction)
+{
+    const struct packet_run *before = NULL, *last = NULL;
+    int64_t psn = 0, acked = INT64_MIN, sent = INT64_MIN;
+
+    for (uint32_t i = 0; i < runs->cnt; i++) {
+        const struct packet_run *run = &runs->run[i];
+        int64_t end;
+
+        if (!packet_run_is_in(run, direction) || run->class == RUN_DROPPED)
+            continue;
+        psn += before ? roce_psn_diff(roce_psn_of(run->psn), roce_psn_of(before->psn)) : 0;
+        before = run;
+        end = psn + run->span;
+        if (packet_run_is_request(run))
+            sent = end > sent ? end : sent;
+        if (packet_run_is_answer(run))
+            acked = end > acked ? end : acked;
+        if (packet_run_is_answer(run) || run->class == RUN_REPEATED_RESPONSE)
+            last = run;
+    }
+    return acked >= sent ? last : NULL;
+}

@@ -13,4 +13,8 @@ void ack_line_find(const struct packet_runs *runs, unsigned direction,
                    void (*on_ack)(void *user, const struct packet_run *run, int64_t psn),
                    void *user);
 
+/* Returns the last response of a direction if the responses acknowledge all its requests, otherwise
+ * NULL. */
+const struct packet_run *ack_line_end(const struct packet_runs *runs, unsigned direction);
+
 #endif

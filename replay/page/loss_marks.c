@@ -77,6 +77,25 @@ static bool is_refused(const struct packet_runs *runs, const struct packet_run *
     return false;
 }
 
+/* Returns the first response with PSN `psn` before run `at`, or NULL. */
+static const struct packet_run *data_before(const struct packet_runs *runs, uint32_t at,
+                                            unsigned direction, uint32_t psn)
+{
+    const struct packet_run *first = NULL;
+
+    for (uint32_t i = at, left = SEARCH_MAX; i > 0 && left > 0; i--, left--)
+        if (runs->run[i - 1].class == RUN_RESPONSE &&
+            packet_run_is_in(&runs->run[i - 1], direction) && has_psn(&runs->run[i - 1], psn))
+            first = &runs->run[i - 1];
+    return first;
+}
+
+/* Returns whether a run is the first retransmission of a READ after a timeout. */
+static bool restarts_read(const struct packet_run *run)
+{
+    return run->kind == ROCE_KIND_READ && run->first_frame == run->go_back;
+}
+
 /* Sets *mark to the loss that run `at` shows as a sequence NAK. Returns false if the run is not a
  * sequence NAK, if the packet that the NAK requests was not captured, or if an RNR NAK refused this
  * packet. */
@@ -103,6 +122,11 @@ static bool mark_timeout(const struct packet_runs *runs, uint32_t at, unsigned d
     if (run->class != RUN_REPEATED_REQUEST || run->cause != ROCE_CAUSE_TIMEOUT)
         return false;
     switch (run->detail) {
+    case ROCE_LOSS_UNKNOWN:
+        mark->run = restarts_read(run) ? data_before(runs, at, direction, run->psn) : NULL;
+        mark->offset = mark->run ? offset_of(mark->run, run->psn) : 0;
+        mark->text = "response lost or late";
+        break;
     case ROCE_LOSS_ACKED:
         mark->run = response_before(runs, at, direction, run->psn);
         mark->text = "response lost or late";

@@ -333,6 +333,30 @@ static int64_t column_value(struct column_state *state, enum column column,
     }
 }
 
+/* Writes the captions of the graphs of packets. The first graph explains itself. */
+static void write_captions(FILE *out, const struct packet_runs *runs, const struct psn_axis *axis)
+{
+    bool explained = false;
+
+    fputs(",\"captions\":[", out);
+    for (unsigned d = 0; d < 2; d++) {
+        uint32_t i = 0;
+
+        while (i < runs->cnt && !packet_run_is_in(&runs->run[i], d))
+            i++;
+        if (explained)
+            fprintf(out, ",\"PSN 0 here is %u.\"", axis->base[d]);
+        else
+            fprintf(out,
+                    "%s\"Bars are packets: time to the right, packet sequence number (PSN) "
+                    "upwards; 0 here is %u. A healthy flow climbs; steps back are retransmissions, "
+                    "bands are waits.\"",
+                    d ? "," : "", axis->base[d]);
+        explained |= i < runs->cnt;
+    }
+    fputc(']', out);
+}
+
 /* Returns 0, or -1 if out of memory. */
 static int write_runs(FILE *out, const struct packet_runs *runs, uint64_t base,
                       const struct roce_conn_summary *sum)
@@ -347,6 +371,7 @@ static int write_runs(FILE *out, const struct packet_runs *runs, uint64_t base,
         return -1;
     }
     begin_numbers(&numbers, out);
+    write_captions(out, runs, &axis);
     fprintf(out, ",\"runs\":{\"psn_base\":[%u,%u],", axis.base[0], axis.base[1]);
     for (unsigned column = 0; column < COLUMNS; column++) {
         struct column_state state = {.time = base, .axis = axis, .styles = &styles};

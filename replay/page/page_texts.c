@@ -5,11 +5,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "check/causes/loss_places.h"
 #include "check/causes/path_text.h"
 #include "check/causes/slow_causes.h"
 #include "check/causes/time_budget.h"
 #include "check/check.h"
 #include "check/conn_summary.h"
+#include "check/headline.h"
 
 #define LINE_LEN 1024
 
@@ -186,12 +188,27 @@ static void put_budget(struct json_line *to, const struct roce_conn_summary *sum
     json_line_close(to, ']');
 }
 
+/* Writes the title of the sketch of the path, if the connection needs the sketch. */
+static void put_places_title(struct json_line *to, const struct roce_conn_summary *sum)
+{
+    struct loss_place place[LOSS_PLACES_MAX];
+
+    if (loss_places(sum, place) > 0)
+        json_line_text(to, "places_title",
+                       "Where packets were lost (✕), as far as the capture shows:");
+    else if (headline_state(sum) >= HEADLINE_SLOW)
+        json_line_text(to, "places_title",
+                       "The packets were recorded at the capture point, on the path between "
+                       "both hosts. The capture shows no place where packets were lost.");
+}
+
 void page_texts_conn(struct json_line *to, const struct roce_conn_summary *sum,
                      const struct two_points *points)
 {
     json_line_number(to, "duration_ns", check_conn_duration_ns(sum));
     put_ends(to, sum);
     put_reason(to, sum, points);
+    put_places_title(to, sum);
     put_budget(to, sum);
 }
 

@@ -180,6 +180,17 @@ static void write_loss(void *user, const struct loss_mark *mark)
             mark->offset, mark->text);
 }
 
+/* Returns the run at which the graph of a direction names the end of its troubles: the last
+ * response, if it acknowledges the rest. NULL if the direction has no trouble, or no such end. */
+static const struct packet_run *end_of(const struct packet_runs *runs, unsigned direction)
+{
+    bool trouble = false;
+
+    for (uint32_t i = 0; i < runs->cnt; i++)
+        trouble |= packet_run_is_in(&runs->run[i], direction) && is_trouble(&runs->run[i]);
+    return trouble ? ack_line_end(runs, direction) : NULL;
+}
+
 static void write_band(void *user, const struct wait_band *band)
 {
     struct list *list = user;
@@ -227,6 +238,15 @@ void page_view_write(FILE *out, const struct page_stream *stream, uint64_t base,
         list[d].any = false;
         fprintf(out, d ? ",[" : "[");
         loss_marks_find(&stream->runs, d, write_loss, &list[d]);
+        fprintf(out, "]");
+    }
+    fprintf(out, "],\"delivered\":[");
+    for (unsigned d = 0; d < 2; d++) {
+        const struct packet_run *end = end_of(&stream->runs, d);
+
+        fprintf(out, d ? ",[" : "[");
+        if (end)
+            fprintf(out, "%zu", index_of(&list[d], end));
         fprintf(out, "]");
     }
     fprintf(out, "],\"legends\":[");

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "page/psn_legend.h"
 
+#include <stdio.h>
 #include "page/loss_marks.h"
+#include "util/strbuf.h"
 
 #define OF(class) (1u << (class))
 
@@ -14,7 +16,7 @@ static const struct {
 } packets[] = {
     {"first", "request", RUN_REQUEST, OF(RUN_REQUEST)},
     {"again", "retransmitted request", RUN_REPEATED_REQUEST, OF(RUN_REPEATED_REQUEST)},
-    {"response", "response (READ data)", RUN_RESPONSE, OF(RUN_RESPONSE)},
+    {"response", "response", RUN_RESPONSE, OF(RUN_RESPONSE)},
     {"response-again", "retransmitted response", RUN_REPEATED_RESPONSE, OF(RUN_REPEATED_RESPONSE)},
     {"nak", "▼ NAK: error or packet missing", RUN_NAK, OF(RUN_NAK)},
     {"rnr", "■ RNR NAK (receiver not ready)", RUN_RNR_NAK, OF(RUN_RNR_NAK)},
@@ -57,10 +59,49 @@ static void note_band(void *user, const struct wait_band *band)
     *found |= OF(band->kind);
 }
 
+static struct psn_legend_entry entry_of(const char *class, const char *text, unsigned kind)
+{
+    return (struct psn_legend_entry){.class = class, .text = text, .kind = kind};
+}
+
 static void note_loss(void *user, const struct loss_mark *mark)
 {
     (void)mark;
     *(bool *)user = true;
+}
+
+/* Stores the text of an entry that depends on the packets: the results of the responses, or the
+ * waits that the RNR NAKs demand. */
+static void set_own_text(struct psn_legend_entry *entry, enum run_class class,
+                         const struct packet_runs *runs, unsigned direction)
+{
+    struct strbuf t = strbuf_of(entry->own, sizeof(entry->own));
+    uint64_t least = UINT64_MAX, most = 0;
+    bool data = false, result = false;
+
+    for (uint32_t i = 0; i < runs->cnt; i++) {
+        const struct packet_run *run = &runs->run[i];
+
+        if (run->class != class || !packet_run_is_in(run, direction))
+            continue;
+        data |= run->kind == ROCE_KIND_READ_RESP;
+        result |= run->kind == ROCE_KIND_ATOMIC_ACK;
+        least = run->wait < least ? run->wait : least;
+        most = run->wait > most ? run->wait : most;
+    }
+    if (class == RUN_RESPONSE) {
+        strbuf_addf(&t, "response: %s%s%s, sent by the other side", data ? "READ data" : "",
+                    data && result ? " or " : "", result ? "result of an atomic operation" : "");
+    } else {
+        strbuf_addf(&t, "%s: wait ", entry->text);
+        strbuf_add_duration(&t, least);
+        if (most != least) {
+            strbuf_addf(&t, " to ");
+            strbuf_add_duration(&t, most);
+        }
+        strbuf_addf(&t, " (min_rnr_timer)");
+    }
+    entry->text = entry->own;
 }
 
 unsigned psn_legend(const struct packet_runs *runs, unsigned direction,
@@ -78,23 +119,24 @@ unsigned psn_legend(const struct packet_runs *runs, unsigned direction,
         marks |= run->marks;
         missing |= run->gap > 0;
     }
-    for (unsigned i = 0; i < sizeof(packets) / sizeof(packets[0]); i++)
-        if (classes & packets[i].classes)
-            entry[cnt++] =
-                (struct psn_legend_entry){packets[i].class, packets[i].text, WAIT_BAND_KINDS};
+    for (unsigned i = 0; i < sizeof(packets) / sizeof(packets[0]); i++) {
+        if (!(classes & packets[i].classes))
+            continue;
+        entry[cnt++] = entry_of(packets[i].class, packets[i].text, WAIT_BAND_KINDS);
+        if (packets[i].first == RUN_RESPONSE || packets[i].first == RUN_RNR_NAK)
+            set_own_text(&entry[cnt - 1], packets[i].first, runs, direction);
+    }
     if (marks & RUN_MARK_IMPLIED_NAK)
-        entry[cnt++] = (struct psn_legend_entry){"implied", "◇ response skipped (implied NAK)",
-                                                 WAIT_BAND_KINDS};
+        entry[cnt++] = entry_of("implied", "◇ response skipped (implied NAK)", WAIT_BAND_KINDS);
     if (missing)
-        entry[cnt++] = (struct psn_legend_entry){"missing", "┆ missing packets", WAIT_BAND_KINDS};
+        entry[cnt++] = entry_of("missing", "┆ missing packets", WAIT_BAND_KINDS);
     loss_marks_find(runs, direction, note_loss, &lost);
     if (lost)
-        entry[cnt++] =
-            (struct psn_legend_entry){"lost", "○ lost or late, as its text says", WAIT_BAND_KINDS};
+        entry[cnt++] = entry_of("lost", "○ lost or late, as its text says", WAIT_BAND_KINDS);
     if (classes)
         wait_bands_find(runs, direction, note_band, &found);
     for (unsigned k = 0; k < WAIT_BAND_KINDS; k++)
         if (found & OF(k))
-            entry[cnt++] = (struct psn_legend_entry){bands[k].class, bands[k].text, k};
+            entry[cnt++] = entry_of(bands[k].class, bands[k].text, k);
     return cnt;
 }

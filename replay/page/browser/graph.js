@@ -139,6 +139,7 @@ const RoceGraph = (function () {
       at.take(x, y);
       lost.push([x, y, text]);
     });
+    view.conn.delivered[direction].forEach((i) => lost.push([at.x(r.time[i]), at.y(acked(i)), "all acknowledged"]));
     lost.concat(waits).forEach((text) => caption(at, ...text));
   }
 
@@ -306,7 +307,6 @@ const RoceGraph = (function () {
     add(div, kind, direction) {
       const spec = KINDS[kind](direction), view = this;
       const g = { div, spec, hits: [] }; // hits: x0, x1, y0, y1, index into ITEMS, index; of each thing drawn
-      const step = () => (view.window[1] - view.window[0]) * 5e7;
       if (kind === "lanes") div.style.height = lanesHeight(this.lanes) + "px"; // the others are in page.css
       g.dygraph = new Dygraph(div, [[this.full[0], 0], [this.full[1], 0]], {
         labels: ["time", "value"], legend: "never", dateWindow: this.window.slice(),
@@ -314,8 +314,9 @@ const RoceGraph = (function () {
         valueRange: spec.range(this, ...this.window, div.clientWidth),
         underlayCallback: (ctx, area, dygraph) => view.paint(g, ctx, area, dygraph),
         axes: {
-          x: { axisLabelFormatter: (t) => D.exactDuration(t * 1e9, step()), axisLabelWidth: 76, pixelsPerLabel: 90,
-            valueFormatter: String },
+          x: { axisLabelFormatter: (t) => D.exactDuration(t * 1e9, (view.window[1] - view.window[0]) * 5e7),
+            axisLabelWidth: 76, valueFormatter: String, ticker: (a, b, w, of, ...more) => Dygraph.numericTicks(a, b, w,
+              (name) => name === "pixelsPerLabel" ? Math.min(90, w / 5.5) : of(name), ...more) },
           y: { axisLabelFormatter: spec.tick, axisLabelWidth: 84, drawGrid: !spec.noGrid,
             ...(spec.ticker ? { ticker: (from, to) => spec.ticker(from, to, view) } : {}) } },
         ...lineColors(), xRangePad: 0, yRangePad: 0, animatedZooms: false,

@@ -49,12 +49,13 @@
   // Marks the parts of the path in which packets were lost: data-of of page.html names their senders and parts.
   function showPlaces(conn) {
     const places = conn.loss_places || [], all = byId("places");
-    all.hidden = !places.length;
+    all.hidden = !conn.places_title;
+    byId("places-title").textContent = conn.places_title || "";
     byId("places-text").replaceChildren(...places.map((p) => el("li", {}, p.text)));
     all.querySelectorAll("[data-end]").forEach((e, i) => { e.textContent = [conn.a, conn.b][i].address; });
     all.querySelectorAll("[data-of]").forEach((e) => {
       const of = places.filter((p) => e.dataset.of.includes(p.side + " " + p.part));
-      const cnt = of.reduce((sum, p) => sum + p.packets, 0), guess = of.every((p) => p.text.includes("probably"));
+      const cnt = of.reduce((sum, p) => sum + p.packets, 0), guess = of.every((p) => p.probable);
       e.setAttribute("class", cnt ? guess ? "lost probable" : "lost" : "");
       e.lastElementChild.textContent = cnt ? "✕ " + cnt + (guess ? "?" : "") : "";
     });
@@ -182,7 +183,7 @@
       const figure = figures[0].cloneNode(true);
       if (!legend.length) return;
       figure.querySelector("h3").append(names[d] + " → " + names[1 - d]);
-      if (state.view.graphs.length) figure.querySelector("figcaption").textContent = "";
+      figure.querySelector("figcaption").textContent = conn.captions[d];
       figure.querySelector("ul").append(...legend.map(keyOf));
       addGraph(figure, "packets", "psn", d);
     });
@@ -248,9 +249,7 @@
     if (focus) byId("connection").focus();
   }
 
-  function showLead(text, good) {
-    Object.assign(byId("lead"), { textContent: text, className: good ? "good" : "bad" });
-  }
+  const showLead = (textContent, ok) => Object.assign(byId("lead"), { textContent, className: ok ? "good" : "bad" });
 
   function showCapture(capture) {
     const { connections: conns, summary } = capture, single = conns.length === 1;

@@ -4,6 +4,7 @@
 they were lost, and that the time budget has the idle time.
 
     page_losses.py ROCEDRILL"""
+import itertools
 import json
 import os
 import re
@@ -13,7 +14,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../traces"))
-from connection_builder import MS, NAK_SEQ, RNR, Connection, retransmission  # noqa: E402
+from connection_builder import MS, NAK_SEQ, READ, RNR, Connection, retransmission  # noqa: E402
 
 TIMEOUT = 9 * MS
 
@@ -97,6 +98,19 @@ def refused(t, parts, first):
     return [], []
 
 
+def read_lost(t, parts, first):
+    """The capture has all responses to a READ, but the requester lacks the last two."""
+    t.add_all(0, parts)
+    t.acknowledge(0)
+    psn, request = t.read(0, 4096)
+    t.add(0, request)
+    t.add_all(1, t.responses(1, psn, 4096))
+    t.now += TIMEOUT
+    t.add(0, t.frame(0, READ, psn + 2, t.reth(2048), 1))
+    t.add_all(1, t.responses(1, psn, 4096, first=2))
+    return [(9, 0, "response lost or late")], [("b", "behind", 1)]
+
+
 def page_of(rocedrill, folder, t):
     path, page = os.path.join(folder, "capture.pcap"), os.path.join(folder, "page.html")
     with open(path, "wb") as out:
@@ -110,17 +124,14 @@ def page_of(rocedrill, folder, t):
 
 
 def losses_of(conn):
-    """Returns the marks of the requests of side 0: frame, offset to its PSN, text."""
-    frames, at = [], 0
-    for step in conn["runs"]["frame"]:
-        at += step
-        frames.append(at)
-    return [(frames[run], offset, text) for run, offset, text in conn["losses"][0]]
+    """Returns the marks of the requests of side 0: frame, offset to its PSN, text. And the frame that acknowledges the last of them."""
+    frames = list(itertools.accumulate(conn["runs"]["frame"]))
+    return [(frames[run], offset, text) for run, offset, text in conn["losses"][0]], [frames[run] for run in conn["delivered"][0]]
 
 
 def main():
     failures = 0
-    for case in naked, gone, unanswered, unfinished, unheard, lost_again, unheeded, slow_receiver, refused:
+    for case in naked, gone, unanswered, unfinished, unheard, lost_again, unheeded, slow_receiver, refused, read_lost:
         t = Connection(mtu=1024)
         for _ in range(3):  # messages without a loss, which show the round-trip time
             t.add_all(0, t.write(0, 4096))
@@ -135,14 +146,16 @@ def main():
         t.add_all(0, t.write(0, 1024))
         t.acknowledge(0)
         # Each message begins one step after the acknowledgement of the message before. The last message also waits for the pause.
-        idle += 4 * t.step
+        idle += (5 if case is read_lost else 4) * t.step
         with tempfile.TemporaryDirectory() as folder:
             line, conn = page_of(rocedrill=sys.argv[1], folder=folder, t=t)
-        if losses_of(conn) != want:
+        found = losses_of(conn)
+        if found != (want, [len(t.frames)]):
             failures += 1
-            print(f"{case.__name__}: marks {losses_of(conn)}, wanted {want}", file=sys.stderr)
+            print(f"{case.__name__}: marks {found}, wanted {want} and the end {len(t.frames)}", file=sys.stderr)
         found = [tuple(place[key] for key in ("side", "part", "packets")) for place in line["loss_places"]]
-        if found != places:
+        guesses = [place["probable"] for place in line["loss_places"]]
+        if found != places or any(guess != (case is unfinished) for guess in guesses):
             failures += 1
             print(f"{case.__name__}: places of losses {line['loss_places']}, wanted {places}", file=sys.stderr)
         parts_of = {part["part"]: part["ns"] for part in line["time_budget"]}

@@ -38,6 +38,38 @@ static bool has_length_of(const struct trace_packet *p, const struct tx_response
            roce_opcode(a->opcode)->len + (a->payload_len + 3) / 4 * 4;
 }
 
+/* Returns whether request packet `idx` continues or precedes another packet of a message of its
+ * flow: a First or Middle packet has the previous PSN, or a Middle or Last packet the next one. The
+ * packet is then a real request, not a response with an altered opcode. */
+static bool belongs_to_message(const struct trace *trace, uint32_t idx)
+{
+    const struct trace_packet *p = &trace->pkt[idx];
+    const struct trace_flow *flow = &trace->flow[p->flow];
+    const struct roce_opcode *op = roce_opcode(p->opcode);
+    size_t low = 0, high = flow->cnt;
+
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+
+        if (flow->pkt[mid] < idx)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    for (size_t i = low > COMPARE_RECENT ? low - COMPARE_RECENT : 0;
+         i < flow->cnt && i < low + COMPARE_RECENT; i++) {
+        const struct trace_packet *q = &trace->pkt[flow->pkt[i]];
+        const struct roce_opcode *other = roce_opcode(q->opcode);
+        int32_t off = roce_psn_diff(roce_psn_of(q->psn), roce_psn_of(p->psn));
+
+        if (!q->dropped && other->kind == op->kind &&
+            ((off == -1 && !roce_opcode_ends(other) && !roce_opcode_starts(op)) ||
+             (off == 1 && !roce_opcode_starts(other) && !roce_opcode_ends(op))))
+            return true;
+    }
+    return false;
+}
+
 /* Returns a response of our RNIC that equals packet `idx` except for the destination QP or the
  * opcode, or NULL. */
 static struct tx_response *find_like(const struct response_comparison *all,
@@ -67,11 +99,12 @@ static struct tx_response *find_like(const struct response_comparison *all,
          * only this field may differ, and the packet must be the only one to its QP: another
          * connection may have the same PSNs by chance. A packet with the opcode of a request is a
          * real request if it has AckReq, if its length is not that of our response, or if a
-         * response with its PSN was captured. */
+         * response with its PSN was captured. It is also a real request if further fields differ
+         * and the flow has another packet of its message. */
         if (field_diff_find(d, response ? "bth.dest_qp" : "bth.opcode") &&
             !(a->matched && d->cnt > 1) &&
-            !(!response &&
-              (p->ackreq || !has_length_of(p, a) || is_answered(&dir->setup, a->rel))) &&
+            !(!response && (p->ackreq || !has_length_of(p, a) || is_answered(&dir->setup, a->rel) ||
+                            (d->cnt > 1 && belongs_to_message(trace, idx)))) &&
             !(response && d->cnt > 1 &&
               ((d->cnt > 2 && flow->cnt > 1) || is_answered(&dir->setup, a->rel))))
             return a;

@@ -227,8 +227,49 @@ static void a_response_to_an_unknown_qp_that_fits_two_connections_is_skipped(voi
     talk_free(&t);
 }
 
+/* Appends a packet of a WRITE from the responder's host to the requester's QP. */
+static void add_opposite_write(struct talk *t, uint8_t opcode, uint32_t psn, uint8_t seed)
+{
+    uint8_t payload[1024];
+    struct roce_pkt pkt;
+
+    memset(payload, seed, sizeof(payload));
+    talk_packet(t, &pkt, opcode, psn, false);
+    pkt.reth = (struct roce_reth){.va = 0x1000, .rkey = 7, .dma_len = 40000};
+    pkt.payload = payload;
+    pkt.payload_len = sizeof(payload);
+    talk_add(t, &pkt);
+}
+
+/* The responder's host sends a WRITE that has the PSNs of a READ response. The capture lacks the
+ * last packets of that response, and the responses to the WRITE. A single packet with these PSNs is
+ * a READ response with a wrong opcode. */
+static void a_write_with_the_psns_of_a_read_response_holds(void)
+{
+    struct replay replay;
+    struct talk t;
+
+    for (unsigned packets = 1; packets <= 4; packets++) {
+        talk_init(&t);
+        talk_read(&t, 100, 0x1000, 7, 6 * 1024);
+        talk_read_resp(&t, ROCE_OP_RC_READ_RESP_FIRST, 100, 1, 1024, 1);
+        talk_read_resp(&t, ROCE_OP_RC_READ_RESP_MIDDLE, 101, 1, 1024, 2);
+        for (unsigned i = 0; i < packets; i++)
+            add_opposite_write(&t, ROCE_OP_RC_WRITE_MIDDLE, 102 + i, (uint8_t)(3 + i));
+        if (packets == 1) {
+            talk_expect_diff(&t, NULL, 4, "bth.opcode");
+        } else {
+            CU_ASSERT(talk_replay(&t, &replay, NULL) == 0);
+            EXPECT_EQ(report_verdict(&replay), VERDICT_PASS);
+            replay_free(&replay);
+        }
+        talk_free(&t);
+    }
+}
+
 SUITE("replay.connections", TEST(every_capture_has_the_connections_that_check_prints),
       TEST(qps_that_start_at_one_psn_pair_by_source_port),
       TEST(the_only_response_to_a_wrong_qp_differs),
       TEST(a_repeated_response_to_a_wrong_qp_differs),
-      TEST(a_response_to_an_unknown_qp_that_fits_two_connections_is_skipped))
+      TEST(a_response_to_an_unknown_qp_that_fits_two_connections_is_skipped),
+      TEST(a_write_with_the_psns_of_a_read_response_holds))

@@ -117,6 +117,25 @@ static void store_bytes(struct atomic_word *word, const struct shared_write *w)
     memcpy(&word->mask, mask, 8);
 }
 
+/* Returns whether the responder never executed the next write of direction `run`: no response shows
+ * its execution, and the order already has a write of a later use of the same QP. */
+static bool is_never_executed(const struct atomic_order *o, size_t run)
+{
+    const struct rc_direction *dir = &o->session->dir[o->write[o->head[run]]->dir];
+
+    if (o->until[run] != UINT32_MAX)
+        return false;
+    for (size_t r = 0; r < o->dir_cnt; r++) {
+        size_t first = r ? o->end[r - 1] : 0;
+        const struct rc_direction *other = &o->session->dir[o->write[first]->dir];
+
+        if (o->head[r] > first && !(dir->stretch && other->stretch) &&
+            rc_direction_precedes(dir, other))
+            return true;
+    }
+    return false;
+}
+
 /* Applies a write to a word. Returns false if the write is an atomic whose response shows another
  * original value than the word has. */
 static bool apply_write(const struct atomic_order *o, struct atomic_word *word,
@@ -255,13 +274,15 @@ static void step_back(struct atomic_order *o, size_t run, size_t undo)
     set_head(o, run, o->head[run] - 1);
 }
 
-/* Executes the next write of direction `run`. Returns false and changes nothing if that write may
+/* Executes the next write of direction `run`, or leaves it out if the responder never executed it.
+ * Returns false and changes nothing if that write may
  * not be executed now, or if the search showed before that no order follows from there. */
 static bool step(struct atomic_order *o, size_t run, uint64_t *effort)
 {
     size_t undo = o->undo_cnt;
 
-    if (!may_be_next(o, run) || !try_op(o, o->write[o->head[run]], effort))
+    if (!may_be_next(o, run) ||
+        (!is_never_executed(o, run) && !try_op(o, o->write[o->head[run]], effort)))
         return false;
     set_head(o, run, o->head[run] + 1);
     if (!o->dead_end || o->dead_end[o->state % DEAD_ENDS] != o->state)

@@ -6,6 +6,12 @@
 #include "infer/split_runs.h"
 #include "wire/crc32.h"
 
+bool rc_direction_precedes(const struct rc_direction *a, const struct rc_direction *b)
+{
+    return a->host == b->host && a->setup.qpn == b->setup.qpn && a->setup.event_cnt &&
+           b->setup.event_cnt && a->setup.event[0].pkt < b->setup.event[0].pkt;
+}
+
 struct tx_response *session_add_response(struct rc_direction *dir, const struct roce_pkt *pkt,
                                          uint32_t event, uint64_t time, int64_t rel)
 {

@@ -79,6 +79,10 @@ static inline const struct inferred_setup *requester_setup(const struct rc_direc
     return dir->other_setup ? dir->other_setup : &dir->setup;
 }
 
+/* Returns whether two directions have the same responder QP, and direction `a` ended before
+ * direction `b` began: they belong to two uses of the QP, or to two parts of one use. */
+bool rc_direction_precedes(const struct rc_direction *a, const struct rc_direction *b);
+
 /* Recorded host with responders. Its QPs share memory. */
 struct responder_host {
     uint8_t addr[16];

@@ -180,16 +180,20 @@ static size_t list_ops(struct shared_memory *sh, const struct atomic_word *word,
  * if out of memory. */
 static bool keep_order(struct shared_memory *sh, const struct atomic_order *order)
 {
-    if (!VEC_GROW(sh->next, sh->word_cnt, sh->next_cap))
+    if (!VEC_GROW(sh->next, sh->word_cnt, sh->next_cap) ||
+        !VEC_GROW(sh->place0, sh->word_cnt, sh->place0_cap))
         return false;
     sh->next[sh->word_cnt] = 0;
+    sh->place0[sh->word_cnt] = sh->turn_cnt;
     for (size_t r = 0; r < order->dir_cnt; r++)
         order->head[r] = r ? order->end[r - 1] : 0;
     for (size_t i = 0; i < order->write_cnt; i++) {
         const struct shared_write *w = order->write[order->head[order->trial[i].dir]++];
 
-        if (!VEC_GROW(sh->turn, sh->turn_cnt, sh->turn_cap))
+        if (!VEC_GROW(sh->turn, sh->turn_cnt, sh->turn_cap) ||
+            !VEC_GROW(sh->gone, sh->turn_cnt, sh->gone_cap))
             return false;
+        sh->gone[sh->turn_cnt] = false;
         sh->turn[sh->turn_cnt++] = (struct atomic_turn){
             .dir = w->dir, .req = w->req, .word = (uint32_t)sh->word_cnt, .place = (uint32_t)i};
     }
@@ -293,6 +297,7 @@ static bool order_jointly(struct shared_memory *sh, struct atomic_word *word, si
     for (size_t i = 0; i < sh->turn_cnt; i++)
         sh->turn[i].word = 0;
     sh->next[0] = 0;
+    sh->place0[0] = 0;
     sh->word_cnt -= word_was;
     return true;
 }
@@ -379,6 +384,8 @@ void shared_memory_free(struct shared_memory *sh)
     free(sh->write);
     free(sh->turn);
     free(sh->next);
+    free(sh->place0);
+    free(sh->gone);
     memset(sh, 0, sizeof(*sh));
 }
 
@@ -419,12 +426,31 @@ bool shared_memory_waits(const struct shared_memory *sh, uint32_t dir, uint32_t 
     return false;
 }
 
+/* Lets the writes to a word continue after writes that are never executed. */
+static void skip_gone(struct shared_memory *sh, uint32_t word)
+{
+    size_t end = word + 1 < sh->word_cnt ? sh->place0[word + 1] : sh->turn_cnt;
+
+    while (sh->place0[word] + sh->next[word] < end && sh->gone[sh->place0[word] + sh->next[word]])
+        sh->next[word]++;
+}
+
 void shared_memory_executed(struct shared_memory *sh, uint32_t dir, uint32_t entry)
 {
     for (size_t i = turn_of(sh, dir, entry);
          i < sh->turn_cnt && sh->turn[i].dir == dir && sh->turn[i].req == entry; i++)
-        if (sh->next[sh->turn[i].word] <= sh->turn[i].place)
+        if (sh->next[sh->turn[i].word] <= sh->turn[i].place) {
             sh->next[sh->turn[i].word] = sh->turn[i].place + 1;
+            skip_gone(sh, sh->turn[i].word);
+        }
+}
+
+void shared_memory_ended(struct shared_memory *sh, uint32_t dir)
+{
+    for (size_t i = turn_of(sh, dir, 0); i < sh->turn_cnt && sh->turn[i].dir == dir; i++) {
+        sh->gone[sh->place0[sh->turn[i].word] + sh->turn[i].place] = true;
+        skip_gone(sh, sh->turn[i].word);
+    }
 }
 
 /* Returns the value of a byte after a write that covers the byte, or -1 if the capture does not

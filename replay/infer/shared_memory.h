@@ -55,6 +55,10 @@ struct shared_memory {
     uint32_t *next; /* for each word: number of its writes executed so far */
     size_t word_cnt;
     size_t next_cap;
+    size_t *place0; /* for each word: index in `gone` of the first place in its order */
+    size_t place0_cap;
+    bool *gone; /* for each word and place: the write is never executed */
+    size_t gone_cap;
     bool gave_up;    /* a search reached its limit, so there may be an order that was not found */
     uint64_t effort; /* search steps used so far; the search gives up at a limit */
 };
@@ -90,6 +94,10 @@ bool shared_memory_has_order(const struct shared_memory *sharing, uint32_t dir, 
 
 /* Records that our RNIC executed a request. */
 void shared_memory_executed(struct shared_memory *sharing, uint32_t dir, uint32_t entry);
+
+/* Records that our RNIC executes no further request of direction `dir`, because its QP is used
+ * again. */
+void shared_memory_ended(struct shared_memory *sharing, uint32_t dir);
 
 /* Returns whether an allowed order of the writes results in `value` at `va` when the READ is
  * executed. If no write must precede the READ, any value is possible. `read` points to a struct

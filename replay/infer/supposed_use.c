@@ -506,6 +506,17 @@ static void note_msn(struct use_side *side, uint32_t idx, const struct trace_pac
     side->high_alone = true;
 }
 
+/* Updates the highest acknowledged PSN. A NAK acknowledges the PSN before its own. */
+static void note_acknowledged(struct use_side *side, const struct trace_packet *p)
+{
+    bool nak = roce_opcode(p->opcode)->kind == ROCE_KIND_ACK &&
+               roce_syndrome_kind(p->syndrome) != ROCE_SYN_ACK;
+    roce_psn acked = roce_psn_add(roce_psn_of(p->psn), nak ? -1 : 0);
+
+    if (!side->answered || roce_psn_diff(acked, side->high_psn) > 0)
+        side->high_psn = acked;
+}
+
 /* Returns the cost of the MSN of response `p`: 0 if the use explains it. `e` is the request with
  * the PSN of `p`, or NULL. */
 static unsigned cost_of_msn(struct supposed_use *use, unsigned which, const struct trace_packet *p,
@@ -583,8 +594,7 @@ static int add_response(struct supposed_use *use, uint32_t idx, unsigned which)
         if (cost > 0)
             return (int)cost;
         note_msn(side, idx, p);
-        if (!side->answered || roce_psn_diff(psn, side->high_psn) > 0)
-            side->high_psn = psn;
+        note_acknowledged(side, p);
         side->answered = true;
     }
     if (op->kind == ROCE_KIND_READ_RESP)

@@ -58,7 +58,7 @@ struct use_side {
     bool below;        /* `below_pkt` is valid */
     uint32_t below_pkt; /* index into trace.pkt of the response with the highest MSN before
                          * `high_pkt` */
-    roce_psn high_psn;  /* highest PSN of a response */
+    roce_psn high_psn;  /* highest acknowledged PSN */
     roce_psn read;      /* PSN of the READ whose responses were captured last */
     roce_psn read_resp; /* PSN up to which the responses to READ `read` were captured without a gap
                          */

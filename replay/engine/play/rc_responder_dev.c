@@ -119,10 +119,15 @@ struct rnic_qp *rc_responder_dev_qp(struct rc_responder_dev *dev, uint32_t dir, 
     for (uint32_t i = dev->host->first_dir; i != KEYMAP_NONE; i = dev->state[i].dir->next_of_host) {
         struct dir_state *other = &dev->state[i];
 
-        if (other->qp && other->dir->setup.qpn == state->dir->setup.qpn) {
-            rnic_qp_del(other->qp);
+        /* Packets of an earlier use of the QP may still wait for requests of other connections.
+         * They are never executed, because the QP is used again now. */
+        if ((other->qp && other->dir->setup.qpn == state->dir->setup.qpn) ||
+            (!other->over && rc_direction_precedes(other->dir, state->dir))) {
+            if (other->qp)
+                rnic_qp_del(other->qp);
             other->qp = NULL;
             other->over = true;
+            shared_memory_ended(&dev->sharing, i);
         }
     }
     if (state->dir->setup.recorded->after_gap)

@@ -231,7 +231,8 @@ static bool naks_reordered(const struct response_case *c)
     int64_t rel = s->event[c->event].rel;
     bool answered = false; /* a later response shows that the responder received the request */
     bool earlier = false;  /* the requester went back to an earlier PSN */
-    bool over = s->lossy;  /* the requester sent no further request after the NAK */
+    bool executed = false; /* a later response shows that the responder executed the request */
+    bool over = true;      /* the requester sent no further request after the NAK */
 
     if (!event_is_nak_code(s, c->event, ROCE_NAK_PSN_SEQ) || rel > c->high || c->rnr == rel ||
         !request_table_msn_fits(s, c->event) || sends_nak_at(c, rel))
@@ -241,13 +242,15 @@ static bool naks_reordered(const struct response_case *c)
             continue;
         over &= s->event[i].response;
         answered |= s->event[i].response && s->event[i].rel == rel && !event_is_nak(s, i);
+        executed |=
+            s->event[i].response && event_executed(s, i, rel) && request_table_msn_fits(s, i);
         earlier |= !s->event[i].response && s->event[i].rel < rel;
         if (!s->event[i].response && s->event[i].rel == rel)
             return answered ||
                    (!earlier && (event_time(s, i) <= event_time(s, c->event) + NAK_OBEYED_NS ||
                                  infer_loss_is_shown(s, c->event, i, rel, false)));
     }
-    return answered || over;
+    return answered || (over && (s->lossy || executed));
 }
 
 /* Returns whether an RNR NAK may refuse a copy of the request that did not reach the responder in

@@ -171,6 +171,27 @@ static void a_fatal_nak_is_the_last_response(void)
     }
 }
 
+/* Two requests arrive late, and the connection ends before the requester can retransmit. The second
+ * sequence NAK shows that the first request arrived after the first NAK. */
+static void two_naks_at_the_end_show_late_requests(void)
+{
+    struct talk t;
+
+    for (uint32_t msn = 0; msn < 2; msn++) {
+        talk_init(&t);
+        talk_sends(&t, 5, 8);
+        talk_ack(&t, 5, NAK, msn);
+        talk_ack(&t, 6, NAK, 1);
+        if (msn == 0) {
+            talk_expect_verdict(&t, VERDICT_PASS, 1);
+        } else {
+            talk_expect_diff(&t, NULL, 5, "aeth.syndrome");
+            talk_free(&t);
+        }
+    }
+}
+
 SUITE("replay.execution", TEST(requests_arrive_late), TEST(an_ack_needs_its_requests),
       TEST(a_repeated_read_counts_later_messages), TEST(a_read_response_needs_its_request),
-      TEST(a_middle_read_response_needs_an_unfinished_read), TEST(a_fatal_nak_is_the_last_response))
+      TEST(a_middle_read_response_needs_an_unfinished_read), TEST(a_fatal_nak_is_the_last_response),
+      TEST(two_naks_at_the_end_show_late_requests))

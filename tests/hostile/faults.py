@@ -15,6 +15,7 @@ import re
 import resource
 import signal
 import subprocess
+import time
 
 import bounded
 import lab as labs
@@ -23,6 +24,7 @@ HANG = 60  # time limit of a server and its client that may finish their work af
 # time after which a program whose peer was killed gives up, s: the retry timeouts of its QP or, if file_transfer has no
 # request outstanding, its own limit
 RETRIES = {"ib_write_bw": 6, "rping": 6, "transfer": 12}
+BRIEF = 0.4  # time that is shorter than the retries of all programs, s
 ENDING = 4  # time limit for the end of a program, its rnic-run and its recording, s
 WORK = 2  # time for which a pair works if no fault delays it, s
 LONGEST = WORK / 2  # longest wait before a fault, s
@@ -118,9 +120,10 @@ def count_hit(pair, hit):
 def with_fault(pair, begin=None, end=None, may_wait=(), finishes=False, victim=None, limit=HANG,
                accept=None):
     """Runs a pair that a fault disturbs at a random moment: begin(pair), then end(pair). Without `begin`, the fault is there
-    from the start. `may_wait`: sides that may still wait when the other side has ended. `finishes`: both must finish their work. `victim`: the
-    side that is killed. `limit`: time in which the others must end, s. accept(done) may change the results before they are
-    judged. Returns how many faults hit, and a description of the error or None."""
+    from the start. `may_wait`: sides that may still wait when the other side has ended. `finishes`: both must finish their
+    work, unless the fault took longer than BRIEF on a busy machine. `victim`: the side that is killed. `limit`: time in which
+    the others must end, s. accept(done) may change the results before they are judged. Returns how many faults hit, and a
+    description of the error or None."""
     pair.begin()
     patience = bounded.Patience(HANG)
     early = begin and victim is not None and lab.rng.random() < EARLY
@@ -131,10 +134,12 @@ def with_fault(pair, begin=None, end=None, may_wait=(), finishes=False, victim=N
     if begin:
         settle(lab.rng.random() ** 2 * (LONGEST if victim is None else LONGEST_TO_KILL[pair.kind]))
         ran = not early and both_run(pair)
+        began = time.monotonic()
         begin(pair)
         hit = ran and (victim is not None or both_run(pair))
     if end:
         end(pair)
+        finishes = finishes and time.monotonic() - began < BRIEF
     patience = bounded.Patience(limit, pair.every)
     while patience.left() and not all(program.poll() for program in pair.programs):
         if any(program.poll() for program in pair.programs) and all(

@@ -159,8 +159,8 @@ bool anonymize_knows(const struct roce_pkt *pkt)
     return pkt->bth.dest_qp != ROCE_QP_GSI || roce_cm_msg_of_pkt(&msg, pkt) == 0;
 }
 
-/* Masks the private data, except the RDMA-IP header at its start. No field contains the length of
- * private data, so masks the bytes up to the last one that is not zero. */
+/* Masks private data (payload_mask.h). No field contains its length, so zeros at its end count as
+ * padding and are not masked. */
 static void mask_private(struct anonymizer *a, const struct roce_cm_msg *msg, uint8_t *p,
                          uint32_t len)
 {
@@ -295,8 +295,8 @@ int anonymize(struct anonymizer *a, uint32_t idx, enum roce_link link, uint8_t *
     whole &= pkt.end_off <= cap_len;
     sealed = roce_pkt_icrc_check(&pkt, &icrc) != ROCE_ICRC_UNVERIFIED;
     if (a->trace->pkt[idx].icrc_fixed)
-        pkt.icrc = icrc; /* the captured ICRC was wrong because of a known deviation of the peer,
-                          * so continue with a correct ICRC */
+        pkt.icrc = icrc; /* the new frame gets a correct ICRC: the captured one was wrong because of
+                          * a known deviation of the peer */
     before = whole ? sums_of(&pkt, frame) : (struct sums){0};
     if (!change_cm(a, &pkt, frame) || (a->addresses && (!change_link(a, link, frame, cap_len) ||
                                                         !change_network(a, &pkt, frame))))

@@ -14,8 +14,8 @@ struct import_options {
     const char *folder;
     const char *name;  /* file name of the new capture without ending; NULL: that of the original
                         * capture */
-    const char *peer;  /* implementation that was recorded; NULL: if a capture is replaced, the
-                        * one in its manifest row */
+    const char *peer;  /* implementation that was recorded; NULL: a replaced capture keeps the peer
+                        * in its manifest row */
     const char *shows; /* description of the capture for the manifest, or NULL */
     bool replace;      /* replace a capture of this name */
     bool addresses;    /* anonymize addresses */
@@ -37,7 +37,7 @@ struct import_result {
     uint32_t macs, ips;   /* number of addresses replaced */
     enum verdict verdict; /* verdict of the replay of the new capture */
     bool all;       /* true: every connection was imported. false: `text` names the imported ones */
-    char text[256]; /* for example "connection 2 (...)" */
+    char text[256]; /* for example "connection #2, #5" */
 };
 
 /* Imports a capture into a folder. Returns 0, or -1 and an error. After an error, the folder has no

@@ -20,8 +20,8 @@ int suite_file_open(struct suite_file *file, const char *path, struct error *err
     return 0;
 }
 
-/* Returns the LINKTYPE_ number of libpcap for a link layer, or -1 if this program cannot write such
- * frames. */
+/* Returns the DLT_ number of libpcap for a link layer, or -1 if this program cannot write frames of
+ * this link layer. */
 static int dlt_of(enum roce_link link)
 {
     switch (link) {

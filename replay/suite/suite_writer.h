@@ -63,9 +63,8 @@ struct suite_row {
 int suite_folder_open(struct suite_folder *folder, const char *path, const char *name, bool replace,
                       struct error *error);
 
-/* Moves the capture to its final path and writes the row into the manifest. If the row of a
- * replaced capture has columns without a new value, they keep their value. Returns 0, or -1 and an
- * error. */
+/* Moves the capture to its final path and writes its row into the manifest. If the row replaces an
+ * old one, columns without a new value keep the old value. Returns 0, or -1 and an error. */
 int suite_folder_keep(struct suite_folder *folder, const struct suite_row *row,
                       struct error *error);
 

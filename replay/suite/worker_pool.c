@@ -59,7 +59,8 @@ void job_count(void *ctx, const char *list, const json_t *element)
     counts->missing += (size_t)json_integer_value(missing);
 }
 
-/* Counts the parts of a replay, as job_count() counts those in its JSON report. */
+/* Counts the directions, streams and exchanges of a replay without a JSON report. With a JSON
+ * report, job_count() counts them. */
 static void count_parts(struct job_counts *counts, const struct replay *replay)
 {
     const struct response_result *all = replay->responses.result;

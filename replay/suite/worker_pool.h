@@ -15,8 +15,8 @@
 struct job_options {
     const char *peer; /* implementation that was recorded, for all captures; NULL: the one in the
                        * manifest */
-    unsigned sides;   /* roles (requester, responder) that our RNIC plays, or the target in a live
-                       * replay: bits of enum replay_role; 0: both */
+    unsigned sides;   /* roles that our RNIC plays or, in a live replay, the target: bits of enum
+                       * replay_role; 0: requester and responder */
     bool strict;
     const char *dump_path;             /* file for the inferred setup, or NULL */
     const struct narrow *narrow;       /* selected frames (capture/narrow.h); NULL: all */
@@ -31,7 +31,7 @@ struct job_options {
     struct report_options report;
 };
 
-/* Numbers of the parts of a report. */
+/* Counts of one replay, for the summary. */
 struct job_counts {
     size_t directions, streams, exchanges;
     size_t failed;  /* number of directions, streams and exchanges with the verdict FAIL */

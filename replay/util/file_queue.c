@@ -6,7 +6,7 @@
 #include "util/cli_opts.h"
 
 struct file_place {
-    size_t next; /* file at this position of the queue: index in the list of files */
+    size_t next; /* list index of the file at this position of the queue */
     bool big, finished;
 };
 

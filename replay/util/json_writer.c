@@ -37,7 +37,7 @@ static int add_part(const char *text, size_t len, void *ctx)
     return 0;
 }
 
-/* Adds a value that is not an object or an array as jansson writes it. */
+/* Adds a number, string, boolean or null, as jansson writes it. */
 static void add_scalar(struct dump *dump, const json_t *value)
 {
     if (!value || json_dump_callback(value, add_part, dump, JSON_ENCODE_ANY) != 0)

@@ -100,15 +100,15 @@ int outfile_close(FILE *file, const char *path)
 
     if (!file || file == stdout)
         return 0;
-    if (failed) /* errno no longer has the reason; another write fails and sets errno again */
+    if (failed) /* errno has changed since the failure: write again, which sets errno */
         fputc('\n', file);
     if (fclose(file) != 0)
         return cli_error("%s: %s", path, strerror(errno));
     return failed ? cli_error("%s: cannot be written", path) : 0;
 }
 
-/* Returns the name of a temporary file in the folder of the file that `path` or a symbolic link
- * there names, or NULL. */
+/* Returns the name of a temporary file in the folder of `path` or, if `path` is a symbolic link, of
+ * its target. Returns NULL if out of memory. */
 static char *temp_name(const char *path)
 {
     char *target = realpath(path, NULL);
@@ -158,7 +158,7 @@ int outfile_open_temp(const char *path, FILE **out, char **temp)
 int outfile_close_temp(FILE *file, const char *path, char *temp, int status)
 {
     int closed = outfile_close(file, path);
-    char *target = temp ? realpath(path, NULL) : NULL; /* NULL: a new file */
+    char *target = temp ? realpath(path, NULL) : NULL; /* NULL: `path` does not exist yet */
 
     if (status == 0)
         status = closed;

@@ -38,9 +38,9 @@ bool outfile_failed(FILE *file);
  * an error and returns the exit status. */
 int outfile_close(FILE *file, const char *path);
 
-/* Opens a temporary file in the folder of `path`, or of the file to which a symbolic link at `path`
- * points. Sets *temp to the name of the temporary file. So a command that fails does not change an
- * existing file. Opens `path` itself, and sets *temp to NULL, for standard output, a pipe, a
+/* Opens a temporary file, so that a command that fails does not change an existing file. The
+ * temporary file is in the folder of `path` or, if `path` is a symbolic link, of its target. Sets
+ * *temp to its name. Opens `path` itself, and sets *temp to NULL, for standard output, a pipe, a
  * device, and a link to a file that does not exist. Returns 0, or the exit status after an
  * error. */
 int outfile_open_temp(const char *path, FILE **out, char **temp);

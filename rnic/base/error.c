@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Shortens a text that is longer than error->text to its beginning, "..." and its end. */
+/* Replaces the middle of a text that is too long for error->text by "...". */
 static void shorten_text(struct error *error, size_t len, const char *format, va_list args)
 {
     static const char gap[] = "...";

@@ -3,8 +3,8 @@
  * Heap: nodes sorted by a time (a binary min-heap). The earliest node is found in constant time.
  * Nodes with equal times are returned in the order in which they were set.
  *
- * Used for the timers of the CM, the QPs and CQ notifications that a device delays, the frames of
- * a delay line (impair/delay_line.h), and the frames of recordings that are merged. A node is a
+ * Used for CM timers, QPs that congestion control delays, delayed CQ notifications, the frames of a
+ * delay line (impair/delay_line.h), and the frames of recordings that are merged. A node is a
  * member of an object of the caller. The caller finds the object with offsetof().
  *
  *   1. rnic_heap_reserve() reserves memory for nodes; only this function can fail.

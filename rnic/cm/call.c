@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Functions of cm.h that act on an id. */
+/* Functions of cm.h that act on a struct rnic_cm_id. */
 #include <string.h>
 #include "cm/engine.h"
 #include "transport/fault.h"
@@ -260,9 +260,9 @@ int rnic_cm_sidr_reply(struct rnic_cm_id *id, const struct roce_cm_sidr_rep *rep
 
 /* ---- deleting an id -------------------------------------------------------------------------- */
 
-/* Discards the events of `id`. If `id` is a listener, one of the events may be a request that the
- * program has not fetched. Then returns the id that was created for this request, which the caller
- * must delete; otherwise NULL. */
+/* Discards the events of `id`. If `id` is a listener, also discards one request that the program
+ * has not fetched, and returns the id that was created for this request. The caller deletes that id
+ * and calls again, until the function returns NULL. */
 static struct rnic_cm_id *discard_events(struct rnic_cm_id *id)
 {
     struct rnic_cm *cm = id->cm;

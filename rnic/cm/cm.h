@@ -56,8 +56,8 @@ struct rnic_cm_attr {
     unsigned id_prefix_bits; /* number of bits of the prefix, 0..12 */
     uint32_t seed[2];        /* random start values: seed[0] for the communication ids, seed[1] for
                               * the transaction ids */
-    /* Returns whether this engine answers requests to `gid` for an unknown service (`number` is the
-     * service id) or communication id (R232, R233). If the callback is NULL, the engine always
+    /* Returns whether this engine answers requests to `gid` for the unknown service id or
+     * communication id `number` (R232, R233). If the callback is NULL, the engine always
      * answers. */
     bool (*answers_unknown)(void *user, enum rnic_cm_unknown what, uint64_t number,
                             const uint8_t gid[16]);
@@ -111,9 +111,10 @@ enum rnic_cm_event_type {
     RNIC_CM_REJECTED,      /* msg.rej arrived. An established connection can be rejected, too: its
                             * peer did not receive the RTU */
     RNIC_CM_UNREACHABLE,   /* the peer did not answer a REQ, REP or SIDR_REQ */
-    RNIC_CM_DISCONNECTED,  /* The connection ends. If msg.dreq arrived: call rnic_cm_disconnect()
-                            * to answer it. If msg.drep or msg.rej arrived: the answer to our
-                            * DREQ. If msg.kind is ROCE_CM_MSG_CNT: our DREQ was not answered */
+    RNIC_CM_DISCONNECTED,  /* The connection ends. msg.dreq: sent by the peer; call
+                            * rnic_cm_disconnect() to answer it. msg.drep or msg.rej: the peer's
+                            * answer to our DREQ. No message (ROCE_CM_MSG_CNT): our DREQ was not
+                            * answered */
     RNIC_CM_TIMEWAIT_EXIT, /* TIMEWAIT has ended: the QPN may be reused (R234) */
     RNIC_CM_SIDR_REQUEST,  /* msg.sidr_req arrived for `listener`; the program answers the request
                             * with the new id `id` */
@@ -152,17 +153,17 @@ enum rnic_cm_state {
     RNIC_CM_SIDR_DONE,
 };
 
-#define RNIC_CM_IDS_MAX 65536u /* maximum number of ids of a device */
+#define RNIC_CM_IDS_MAX 65536u /* maximum number of ids of an engine */
 
 /* Creates an id. Returns NULL if out of memory, or if RNIC_CM_IDS_MAX ids exist. */
 struct rnic_cm_id *rnic_cm_id_new(struct rnic_cm *cm, void *user);
 
 /* Ends the exchange of an id and deletes the id. A REQ that was received but not answered is
- * rejected. If a connection exists, a DREQ is sent and retransmitted until the peer answers. A DREQ
- * of the peer is answered by a DREP. An XRC target sends no DREQ, because its QP may outlive the id
- * (as in Linux: core/cm.c, cm_destroy_id()). Events of the id are discarded. If the id is a
- * listener, requests that the program has not fetched are rejected. The engine keeps the state that
- * TIMEWAIT needs. `id` may be NULL. */
+ * rejected. If a connection exists, a DREQ is sent, and retransmitted up to max_cm_retries times
+ * until the peer answers. A DREQ of the peer is answered by a DREP. An XRC target sends no DREQ,
+ * because its QP may outlive the id (as in Linux: core/cm.c, cm_destroy_id()). Events of the id are
+ * discarded. If the id is a listener, requests that the program has not fetched are rejected. The
+ * engine keeps the state that TIMEWAIT needs. `id` may be NULL. */
 void rnic_cm_id_del(struct rnic_cm_id *id, rnic_time now);
 
 void *rnic_cm_id_user(const struct rnic_cm_id *id);
@@ -196,8 +197,8 @@ int rnic_cm_listen(struct rnic_cm_id *id, uint64_t service_id, const uint8_t gid
  * of this kind. */
 int rnic_cm_listen_family(struct rnic_cm_id *id, uint64_t service_id, bool ip4);
 
-/* Sends a REQ and retransmits it until an answer arrives (R237). The engine sets local_comm_id of
- * the REQ. */
+/* Sends a REQ, and retransmits it up to max_cm_retries times until an answer arrives (R237). The
+ * engine sets local_comm_id of the REQ. */
 int rnic_cm_connect(struct rnic_cm_id *id, const struct roce_cm_req *req,
                     const struct rnic_cm_addr *addr, rnic_time now);
 

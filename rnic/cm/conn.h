@@ -28,8 +28,9 @@ struct rnic_cm_path {
     uint8_t ack_delay;      /* ACK delay of the local responder, as a code (4.096 us * 2^n) */
 };
 
-/* Sets the defaults for software CMs on Ethernet: packet lifetime 2^14 (67 ms), CM response timeout
- * 2^18 (1.1 s; Linux has 2^20), 15 retries. All other members, also MTU and hop limit, are 0. */
+/* Sets the defaults for software CMs on Ethernet, as codes: packet lifetime 14 (67 ms), CM response
+ * timeout 18 (1.1 s; Linux has 20), ACK delay 12 (17 ms); and 15 retries. All other members, also
+ * MTU and hop limit, are 0. */
 void rnic_cm_path_defaults(struct rnic_cm_path *path);
 
 /* Parameters of rdma_connect(3) and rdma_accept(3). */

@@ -117,9 +117,9 @@ static inline uint64_t cm_code_ns(unsigned code)
 
 bool cm_is_own_comm_id(const struct rnic_cm *cm, uint32_t comm_id);
 
-/* Changes the state of the id. Removes the id from the hash tables in which an id of the new state
- * must not be found. Moves the id to the list of half-open or rejected exchanges, if it belongs
- * there in the new state. */
+/* Changes the state of the id. IDLE removes the id from by_remote, by_qpn and the listeners, and
+ * TIMEWAIT removes it from by_qpn. Moves the id to the list of half-open or rejected exchanges, if
+ * it belongs there in the new state. */
 void cm_enter(struct rnic_cm_id *id, enum rnic_cm_state state);
 
 /* Returns the list that contains the half-open exchanges with the peer addr->remote. Peers whose

@@ -12,8 +12,8 @@ struct rnic_ah {
     struct rnic_pd *pd;
     struct rnic_list link; /* link in the device's list rnic.ahs */
     struct rnic_av av;     /* address vector, with hop limit, ECN and multicast MAC address
-                            * resolved; if udp_sport is 0, the port is derived from the
-                            * destination QPN of each datagram */
+                            * resolved; if udp_sport is 0, rnic_av_sport() computes the port of
+                            * each datagram */
     struct roce_header_template env;
     bool multicast;
 };

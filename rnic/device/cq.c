@@ -192,8 +192,8 @@ void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only)
 
 int rnic_cq_moderate(struct rnic_cq *cq, uint32_t cnt, rnic_time period)
 {
-    rnic_time since = cq->moderated.at - cq->event_period; /* time of the first completion that the
-                                                            * delayed notification reports */
+    rnic_time since = cq->moderated.at - cq->event_period; /* time at which the delay of the
+                                                            * notification began */
 
     if (!rnic_heap_reserve(&cq->rnic->moderated, cq->rnic->cq_cnt))
         return RNIC_ERR_NOMEM;

@@ -21,7 +21,7 @@ struct rnic_cq {
     uint32_t event_cnt;     /* moderation: a delayed notification is raised at this number of
                              * completions */
     rnic_time event_period; /* moderation: maximum delay of a notification, ns; 0: no delay */
-    uint32_t held;          /* number of completions that the delayed notification will report;
+    uint32_t held;          /* number of completions that match the delayed request;
                              * 0: no notification is delayed */
     struct rnic_heap_node moderated; /* node in rnic.moderated while held > 0; the heap sorts by the
                                       * time when the delay ends, ns */

@@ -6,7 +6,7 @@
  * 1. rnic_output() offers each ready QP to rnic_delayed_ack_take(). While ACKs are delayed, a QP
  *    that has only an ACK to send waits in the list `qps`.
  * 2. The peer's next request replaces the waiting ACK by a later one (transport/response_queue.h).
- *    If the QP gets a NAK, a READ response or a request to send, its wait ends at once.
+ *    If the QP has to send a NAK, a READ response or a request, its wait ends at once.
  * 3. The delay ends at the time `until`, or when the caller ends it. rnic_delayed_ack_release()
  *    then makes all these QPs ready.
  */

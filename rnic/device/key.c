@@ -30,10 +30,10 @@ static enum rnic_mem check(const struct rnic_grant *grant, const struct rnic_pd 
     return RNIC_MEM_OK;
 }
 
-/* Returns true if the first two pages of a range are still mapped in the process. They contain all
- * bytes that one packet reads or writes. Longer ranges are those of a READ request and of the First
- * packet of a WRITE. Their other pages are checked when the device handles the packets with these
- * pages. */
+/* Returns true if the first 8192 bytes of a range are still mapped in the process. A packet reads
+ * or writes at most 4096 bytes. The range of a READ request, or of the First packet of a WRITE, can
+ * be longer: its other bytes are checked when the device handles the packets that contain them. A
+ * FLUSH accesses no memory. */
 static bool there(const struct rnic *rnic, const uint8_t *addr, uint64_t len, unsigned access)
 {
     const unsigned writes =
@@ -104,8 +104,9 @@ static bool prefix_taken(const struct rnic *rnic, uint32_t prefix)
     return false;
 }
 
-/* The loop ends after a few random numbers, because the regions and windows that a device allows
- * occupy only about two thirds of the 2^24 prefixes. */
+/* The loop ends after a few random numbers. Even with the maximum numbers of regions and windows,
+ * about a third of the 2^24 prefixes is free, because many of the random region keys have equal
+ * prefixes. */
 uint32_t rnic_key_choose_prefix(struct rnic *rnic)
 {
     uint32_t prefix;

@@ -5,7 +5,7 @@
  * rights. Packets are checked only against the grant.
  *
  * A region has one 32-bit key. A window owns the 256 keys that share a 24-bit prefix. One of these
- * keys is valid at a time; the consumer chooses its low 8 bits (R212). Therefore the device finds a
+ * keys is valid at a time; each bind may change its low 8 bits (R212). Therefore the device finds a
  * region by its key and a window by its prefix. No region gets a key with a window's prefix.
  */
 #ifndef RNIC_KEY_H
@@ -14,7 +14,7 @@
 #include "device/pd.h"
 #include "transport/transport_ops.h"
 
-#define RNIC_KEY_TAG 0xFFu /* low bits of a window's key, which the consumer chooses */
+#define RNIC_KEY_TAG 0xFFu /* low bits of a window's key, which a bind may change (R212) */
 
 /* Right of the local QPs to read the memory, in addition to the rights of enum rnic_access. The
  * grant of every region has this right. The grant of a window does not, because the key of a window

@@ -68,10 +68,9 @@ void rnic_map_del(struct rnic_map *map, uint64_t key)
     while (map->slot[hole].key != key || !map->slot[hole].value)
         hole = (hole + 1) & mask;
     map->cnt--;
-    /* The removed entry leaves an empty slot, the hole. A lookup stops at the first empty slot, so
-     * it would not find the entries after the hole. Therefore each of the used slots that directly
-     * follow is examined: its entry moves into the hole, unless the entry belongs in a slot after
-     * the hole. The slot that the entry leaves is then the next hole. */
+    /* A lookup stops at the first empty slot, so it would not find the entries after the hole (the
+     * slot of the removed entry). Examine the entries up to the next empty slot: move an entry into
+     * the hole, unless its home is after the hole. The slot of a moved entry is the next hole. */
     for (uint32_t i = (hole + 1) & mask; map->slot[i].value; i = (i + 1) & mask) {
         uint32_t home = rnic_map_home(map, map->slot[i].key);
 

@@ -74,7 +74,7 @@ static uint32_t with_tag(uint32_t key, uint32_t tag)
 }
 
 /* Prepares a bind request for the transport (see mw.h). The low 8 bits of a type 1 window's key
- * count up with each bind, so that a key is not reused for a long time. */
+ * count up with each bind, so that a key is reused only after 256 binds. */
 bool rnic_mw_prepare(const struct rnic_mw_bind *wr, struct rnic_mw_bind *bind)
 {
     const struct rnic_mw *mw = wr->mw;

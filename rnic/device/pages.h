@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Large blocks of zeroed memory, preferably in huge pages. If packets access memory at random,
- * address translation costs more than the access. With 100,000 QPs in huge pages, huge pages for
- * the map of QPNs save a quarter of the time of a packet (tests/bench/bench_transport).
+ * address translation costs more than the access. With 100,000 QPs, huge pages for the map of QPNs
+ * save a quarter of the time of a packet (tests/bench/bench_transport; the QPs are in huge pages,
+ * too).
  */
 #ifndef RNIC_PAGES_H
 #define RNIC_PAGES_H

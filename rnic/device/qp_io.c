@@ -214,8 +214,8 @@ static void input_request(struct rnic_qp *qp, const struct roce_pkt *pkt)
 {
     enum rnic_qp_state state = qp->state;
 
-    if (qp->ack_delayed) /* the response to this request replaces the delayed ACK, so one WRITE
-                          * may also be sent before the new response */
+    if (qp->ack_delayed) /* the response to this request replaces the delayed ACK, and one WRITE may
+                          * again be sent before the response */
         qp->passed = false;
     if (qp->service->svc == ROCE_SVC_UC)
         rnic_uc_input(&qp->resp, pkt);

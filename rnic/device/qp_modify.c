@@ -71,8 +71,7 @@ static void set_qkey(struct rnic_qp *qp, uint32_t qkey)
     qp->resp.attr.qkey = qp->req.attr.qkey = qp->qkey;
 }
 
-/* Stores valid attributes. The transition to RTR starts the responder, the transition to RTS the
- * requester. */
+/* Stores valid attributes. enter() then starts the responder or the requester with them. */
 static void set_values(struct rnic_qp *qp, const struct rnic_qp_attr *attr, unsigned mask)
 {
     struct rnic_responder_attr *resp = &qp->resp.attr;
@@ -211,8 +210,8 @@ int rnic_qp_modify_mask(struct rnic_qp *qp, const struct rnic_qp_attr *attr, uns
     return RNIC_OK;
 }
 
-/* Modifies a QP. Sets the attributes that the transition requires, and the request for the event
- * "send queue drained". For INIT, also sets the optional attributes. */
+/* Modifies a QP. Sets the attributes that the transition requires, and en_sqd_async_notify if the
+ * transition allows it. The transition to INIT also sets the optional attributes. */
 int rnic_qp_modify(struct rnic_qp *qp, const struct rnic_qp_attr *attr, rnic_time now)
 {
     struct rnic_qp_attr whole = *attr;

@@ -160,7 +160,7 @@ static struct rnic_qp *fetch_qp(const struct rnic *rnic, const struct roce_pkt *
 }
 
 /* Returns true if the packet is acceptable for its QP (R046-R052, R054). A failed check never moves
- * a QP to the error state (R056). QP 0 does not exist on RoCE. */
+ * a QP to the error state (R056). */
 static bool is_for(const struct rnic *rnic, const struct rnic_qp *qp, const struct roce_pkt *pkt)
 {
     uint8_t src[16];
@@ -250,7 +250,7 @@ void rnic_input(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_time n
     /* Prefetch the QP now: the fetch proceeds while the CRC is computed. */
     qp = fetch_qp(rnic, pkt);
     if (roce_pkt_icrc_check(pkt, NULL) == ROCE_ICRC_GOOD || RNIC_FAULT(ICRC_ANY))
-        input_packet(rnic, pkt, qp, now); /* the ICRC is checked first (R023) */
+        input_packet(rnic, pkt, qp, now); /* never for a wrong ICRC (R023) */
     else
         rnic->counters.rx_icrc_encapsulated++;
 }
@@ -417,9 +417,9 @@ bool rnic_ack_waits(const struct rnic *rnic)
     return !rnic_list_empty(&rnic->delayed_ack.qps);
 }
 
-/* Returns the earliest of these times: an ACK or RNR timer of a requester expires; congestion
- * control, delayed ACKs or CQ moderation end a delay. A responder has no timer, because it
- * acknowledges immediately unless the caller delays ACKs (R100). */
+/* Returns the earliest of these times: the next expiry of a requester's ACK or RNR timer, and the
+ * next end of a delay by congestion control, delayed ACKs or CQ moderation. A responder has no
+ * timer, because it acknowledges immediately unless the caller delays ACKs (R100). */
 rnic_time rnic_deadline(const struct rnic *rnic)
 {
     rnic_time timer = rnic_timers_next(&rnic->timers);

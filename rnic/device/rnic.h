@@ -85,8 +85,8 @@ struct rnic_ecn {
     struct rnic_dcqcn_attr dcqcn;   /* parameters of the reaction point */
 };
 
-/* Enables notification point and reaction point with the values that NVIDIA documents: 4 us, DSCP
- * 48, and the defaults of dcqcn.h. */
+/* Enables notification point and reaction point with the values that NVIDIA documents: at least
+ * 4 us between CNPs, DSCP 48, and the defaults of dcqcn.h. */
 void rnic_ecn_defaults(struct rnic_ecn *ecn);
 
 /* Limits of a device, named as in struct ibv_device_attr and ibv_qp_cap. A call that exceeds a
@@ -132,8 +132,8 @@ struct rnic_attr {
     uint32_t qpn_last;
     /* Limits below the device's own limits; 0 and higher values have no effect. */
     struct rnic_limits limits;
-    /* Source of random keys and QPNs. They are derived from `seed` and thus repeatable. If
-     * `unpredictable`, they are from the random source of the system. */
+    /* Source of random keys and QPNs. If `unpredictable`, it is the random source of the system.
+     * Otherwise keys and QPNs are derived from `seed` and thus repeatable. */
     uint64_t seed;
     bool unpredictable;
     /* Returns true if bytes of a region are still mapped for reading or, with `write`, for writing.
@@ -263,9 +263,8 @@ struct rnic_event {
     struct rnic_srq *srq; /* SRQ of the event, or NULL */
 };
 
-/* Removes the oldest event and stores it in *out. Returns false if there is none. At most 1024
- * events are queued. If the same event occurs again for the same object while it is queued, it is
- * dropped. */
+/* Removes the oldest event and stores it in *out. Returns false if there is none. The device drops
+ * an event if 1024 events are queued, or if an event of the same type and object is queued. */
 bool rnic_event_get(struct rnic *rnic, struct rnic_event *out);
 
 #include "device/rnic_mr.h"

@@ -48,9 +48,9 @@ void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only);
 
 /*
  * Moderates the notifications of a CQ. A requested notification is raised after `cnt` completions
- * that it reports, or `period` ns after the first of them. With `cnt` 0 or 1 or `period` 0, each
- * notification is raised at its first completion, as in a new CQ. The new values also apply to a
- * notification that is already delayed; its delay began at its first completion. Returns
+ * that match the request, or `period` ns after the first of them. With `cnt` 0 or 1 or `period` 0,
+ * each notification is raised at its first completion, as in a new CQ. The new values also apply to
+ * a notification that is already delayed; its delay began at its first completion. Returns
  * RNIC_ERR_NOMEM if out of memory. The specification has no moderation: the model is
  * ibv_modify_cq(3).
  */
@@ -132,8 +132,8 @@ struct rnic_qp_init {
     enum rnic_qp_type type;
     struct rnic_cq *recv_cq; /* CQ for receive completions; ignored for XRC, which has no receive
                               * queue */
-    uint32_t qpn;            /* QPN 2..0xFFFFFE; 0 lets the device choose an unpredictable QPN; for
-                              * the GSI QP, one per device, 0 or 1 */
+    uint32_t qpn;            /* QPN 2..0xFFFFFE; 0: the device chooses an unpredictable QPN. GSI: 0
+                              * or 1; a device has only one GSI QP */
     uint32_t max_recv_wr;    /* depth of the receive queue, 0..32768 */
     uint32_t max_recv_sge;   /* maximum number of SGEs of a receive, 1..32 */
     struct rnic_cq *send_cq; /* CQ for send completions, may equal recv_cq; NULL only if max_send_wr
@@ -147,8 +147,8 @@ struct rnic_qp_init {
     bool no_credits;        /* RC: ACKs of the QP do not report the number of receive WQEs (R106) */
     uint32_t window;  /* RC, XRC: maximum number of unanswered SEND and WRITE packets; 0: 256. The
                        * replay of a peer that had more packets in flight needs a larger value */
-    bool any_credits; /* RC: ignores the credits in ACKs; for the replay of a requester that
-                       * exceeded the credits of ACKs that it had not yet received */
+    bool any_credits; /* RC: ignores the credits in ACKs; for the replay of a requester that sent
+                       * more than the captured ACKs allow, because they had not yet reached it */
     bool endless_retries; /* RC: retries without limit; for the replay of a requester that did
                            * not give up */
 };
@@ -172,8 +172,8 @@ struct rnic_av {
     uint8_t tclass;     /* DSCP and ECN byte (R004); ECN 11 (CE) is sent as 10 (ECT(0), R005) */
     uint8_t hop_limit;  /* hop limit; 0 means 64 */
     uint32_t flow;      /* flow label, 20 bits */
-    uint16_t udp_sport; /* UDP source port; 0 lets the device derive one in 0xC000..0xFFFF from both
-                         * QPNs (R013) */
+    uint16_t udp_sport; /* UDP source port; 0: the device derives one in 0xC000..0xFFFF from `flow`
+                         * or, if that is 0, from both QPNs (R013) */
     bool tagged;        /* frames have an 802.1Q tag with `priority` and `vlan` */
     uint8_t priority;   /* 802.1Q priority, 0..7 */
     uint16_t vlan;      /* VLAN id, 0..4095 */
@@ -211,10 +211,10 @@ struct rnic_qp_attr {
 };
 
 /*
- * Changes the state: RESET -> INIT -> RTR -> RTS <-> SQD, SQE -> RTS, any state except RESET ->
- * ERR, any state -> RESET; INIT, RTS, SQD and ERR to themselves (R183). A transition uses the
- * members that are marked with its target state and ignores the others; UD and GSI need only pkey,
- * qkey and sq_psn (R186). In SQD, started messages are completed, then RNIC_EVENT_SQ_DRAINED is
+ * Changes the state: RESET -> INIT -> RTR -> RTS <-> SQD, SQE -> RTS; any state -> RESET; any state
+ * -> ERR, except RESET; INIT, RTS, SQD and ERR to themselves (R183). A transition uses the members
+ * that are marked with its target state and ignores the others; UD and GSI need only pkey, qkey and
+ * sq_psn (R186). In SQD, started messages are completed, then RNIC_EVENT_SQ_DRAINED is
  * raised; no new message starts until RTS (R191). Returns RNIC_ERR_STATE for a transition that is
  * not allowed, and RNIC_ERR_INVALID for a value out of range.
  */

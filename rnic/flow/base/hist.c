@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "flow/base/hist.h"
 
-/* times below 2^6 = 64 ns are all in bucket 0: no capture has a finer resolution */
+/* times below 2^6 = 64 ns are all in bucket 0: latencies and round-trip times are longer */
 #define FIRST_OCTAVE 6u
 
 unsigned roce_hist_bucket(uint64_t ns)

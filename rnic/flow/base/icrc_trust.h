@@ -18,8 +18,9 @@
 #include <stdint.h>
 #include "wire/pkt.h"
 
-/* Number of table slots for sending hosts. The hash of a host's address selects its slot. If
- * another host already has this slot, the ICRCs of the host are not counted. */
+/* Number of table slots for sending hosts. The hash of a host's address selects its slot. A host
+ * whose slot already belongs to another host has no slot: each of its wrong ICRCs counts as
+ * damage. */
 #define ROCE_ICRC_TRUST_HOSTS 64u
 
 /* Number of leading packets of a host whose wrong ICRC counts as damage. The number is small
@@ -49,8 +50,8 @@ struct roce_icrc_host {
 
 struct roce_icrc_trust {
     struct roce_icrc_host host[ROCE_ICRC_TRUST_HOSTS];
-    uint64_t good, bad; /* number of packets with a right ICRC, and number of packets with a wrong
-                         * ICRC from hosts with a slot */
+    uint64_t good, bad; /* number of packets with a right ICRC, from all hosts, and with a wrong
+                         * ICRC, only from hosts with a slot */
     uint32_t deferred;  /* number of deferred findings of all hosts */
 };
 

@@ -15,11 +15,11 @@
 struct roce_mem {
     struct roce_alloc alloc;
     size_t now, peak, max; /* bytes in use, highest use, and limit; now <= max */
-    size_t refused;        /* size of the largest allocation that failed since the last eviction,
-                            * bytes; 0 if none */
+    size_t refused;        /* largest `size` for which roce_mem_need() failed since the last
+                            * eviction, bytes; 0 if none */
     bool limited;          /* `tight` was set at least once, or an allocation failed */
-    bool tight;            /* true: roce_evict() must free memory, because an allocation failed, or
-                            * only the reserve is left */
+    bool tight;            /* true: roce_evict() must free memory, because roce_mem_need() failed,
+                            * or only the reserve is left */
 };
 
 /* Returns `size` zeroed bytes, or NULL if the limit is reached or memory is exhausted. A failure

@@ -26,7 +26,7 @@ struct roce_packet_digest {
                       * of the payload; for requests except UD */
     uint16_t ip_id;  /* IPv4 identification; 0 for IPv6 */
     uint8_t ecn, dscp;
-    bool sampled; /* `sample` covers the whole payload; then equal samples mean equal payloads */
+    bool sampled; /* the capture has the whole payload, and `sample` includes bytes of it */
     bool form_ok; /* no check of checks/check_format.c would report the packet */
 };
 

@@ -186,8 +186,8 @@ void roce_rate_step(struct roce_ctx *ctx)
         begin_window(ctx, side);
         return;
     }
-    if (ctx->result->flags & ROCE_AN_COPY) { /* the current packet is a second capture of a
-                                              * transmission that was counted before */
+    if (ctx->result->flags & ROCE_AN_COPY) { /* the current packet was captured before and counted
+                                              * then, so exclude its copy from the window */
         m->packets++;
         m->bytes += (uint32_t)ctx->pkt->wire_len;
         return;

@@ -6,7 +6,8 @@
  * it, and the recovery time. Used only in rnic/flow.
  *
  * The rate counts all bytes of the endpoint's captured packets, retransmissions included. If
- * packets of a window are missing in the capture, the window yields no rate.
+ * packets of a window are missing in the capture, or one pause takes more than half of the window,
+ * the window yields no rate.
  */
 #ifndef FLOW_BASE_RATE_H
 #define FLOW_BASE_RATE_H

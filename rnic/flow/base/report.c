@@ -98,7 +98,7 @@ static bool is_doubtful(const struct roce_ctx *ctx, enum roce_rule rule)
     if (ctx->pkt && ctx->icrc == ROCE_ICRC_UNVERIFIED)
         return true;
     if (ctx->pkt && (!ctx->have_connection || is_of_packet(ctx, rule)))
-        return false; /* other packets do not matter for such a rule */
+        return false; /* the current packet alone shows the violation */
     if (!conn || conn->inconsistent || conn->icrc_unverified)
         return conn != NULL;
     if (!ctx->have_connection)

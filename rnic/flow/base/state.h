@@ -61,8 +61,8 @@ struct roce_retransmission {
     uint32_t next;    /* PSN of the next request if the retransmission continues */
     uint32_t frame;   /* frame in which the retransmission started */
     uint32_t trigger; /* frame of the NAK or response that caused the retransmission; 0 if none */
-    uint64_t time;    /* time at which the retransmission started, ns. Before the first request
-                       * is captured: time of the CM message with the first PSN */
+    uint64_t time;    /* capture time at which the retransmission started, ns. Until a request is
+                       * captured, capture time of the CM message that sets the first PSN */
 };
 
 /* Sign that a QP may have been set up again for another connection: see qp_reuse.h. */

@@ -98,6 +98,25 @@ static int add_verb(struct from_drill *d, const char *text)
     return from_line_end(d, 0, (struct from_meaning){.verb = true});
 }
 
+/* Extends the memory region of a drill by the range that the WRITE `pkt` accesses. Returns 0, or -1
+ * and an error, for example if no region of the device can contain the range. */
+static int claim_range(struct source *s, const struct trace_packet *p, const struct roce_pkt *pkt)
+{
+    char problem[128];
+    int at;
+
+    if (from_region_add(s->d, pkt->reth.rkey, pkt->reth.va, pkt->reth.dma_len) != 0)
+        return -1;
+    at = from_region_of(s->d, 0, pkt->reth.rkey);
+    if (at < 0 || s->d->region[at].span <= FROM_REGION_MAX)
+        return 0;
+    snprintf(problem, sizeof(problem),
+             "frame %u accesses %" PRIu64 " bytes, but a memory region of a drill has at most "
+             "%" PRIu64,
+             p->frame, s->d->region[at].span, FROM_REGION_MAX);
+    return from_fail(s->d, problem);
+}
+
 /* Extends the memory regions of the drill by the ranges that WRITEs access. Returns the length of
  * the longest message that consumes a receive WQE, or -1 and an error. */
 static int64_t measure(struct source *s)
@@ -111,8 +130,7 @@ static int64_t measure(struct source *s)
         const struct trace_packet *p = packet_of(s, i);
 
         trace_parse(p, &pkt);
-        if (roce_pkt_has(&pkt, ROCE_HDR_RETH) &&
-            from_region_add(s->d, pkt.reth.rkey, pkt.reth.va, pkt.reth.dma_len) != 0)
+        if (roce_pkt_has(&pkt, ROCE_HDR_RETH) && claim_range(s, p, &pkt) != 0)
             return -1;
         if (!p->dropped)
             expected_delivery_next(&delivery, &pkt);

@@ -107,6 +107,16 @@ def key_of_another_connection(folder):
             fail(f"{path.name}: destroys memory that this connection uses:\n{path.read_text()}")
 
 
+def region_longer_than_a_drill_can_have(folder, recorded):
+    """Tests that the first WRITE of a UC stream accesses 80 MiB, although a memory region has at most 64 MiB."""
+    capture = folder / "long.pcapng"
+    subprocess.run([ROCEDRILL, "edit", "-q", "--impair", "set=reth.dma_len=0x5000000",
+                    recorded / "unreliable-164-uc-write-after-a-gap.pcapng", capture], check=True)
+    path, error = write_drill(capture, "responder", folder)
+    if path or "frame 1 accesses 83886080 bytes, but a memory region of a drill has at most 67108864" not in error:
+        fail(f"{capture.name}: {error}")
+
+
 with tempfile.TemporaryDirectory() as name:
     folder = pathlib.Path(name)
     whole, altered, again, recorded = (folder / n for n in ("whole", "altered", "again", "recorded"))
@@ -146,6 +156,7 @@ with tempfile.TemporaryDirectory() as name:
                 if not path and why not in error:
                     fail(error)
                 count += path is not None
+    region_longer_than_a_drill_can_have(folder, recorded)
     for drill, verdict in verdicts(again).items():
         if verdict != "pass":
             fail(f"{drill}: recorded, but {verdict}")

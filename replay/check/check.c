@@ -566,23 +566,36 @@ static int read_all(struct check *check, struct error *error)
     return rc;
 }
 
+static int compare_numbers(const void *a, const void *b)
+{
+    const uint32_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
 /* Two directions can get different connection numbers before the check detects that they are one
  * connection. One of the two numbers is then replaced, but earlier findings may contain it. Writes
  * a JSON line of type `alias` for each replaced number that findings contain. */
 static void write_aliases(struct check *check)
 {
     const struct finding_groups *groups = &check->report->groups;
+    uint32_t *number = calloc((size_t)groups->group_cnt + 1, sizeof(*number));
+    uint32_t is;
 
-    for (uint32_t i = 0; i < groups->group_cnt; i++) {
-        uint32_t stream = groups->group[i].first.conn_index, is;
-
-        if (stream == ROCE_NO_CONN || (i > 0 && groups->group[i - 1].first.conn_index == stream))
-            continue;
-        is = roce_flow_conn_index(check->flow, stream);
-        if (is != stream &&
-            check_json_alias(check->options->json, check->report->name, stream, is) != 0)
+    if (!number) {
+        check->json_failed = true;
+        return;
+    }
+    for (uint32_t i = 0; i < groups->group_cnt; i++)
+        number[i] = groups->group[i].first.conn_index;
+    qsort(number, groups->group_cnt, sizeof(*number), compare_numbers);
+    for (uint32_t i = 0; i < groups->group_cnt && number[i] != ROCE_NO_CONN; i++) {
+        is = roce_flow_conn_index(check->flow, number[i]);
+        if (is != number[i] && (i == 0 || number[i - 1] != number[i]) &&
+            check_json_alias(check->options->json, check->report->name, number[i], is) != 0)
             check->json_failed = true;
     }
+    free(number);
 }
 
 /* Returns the name that messages use for the capture. */

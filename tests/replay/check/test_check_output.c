@@ -140,6 +140,29 @@ static void json_totals_equal_the_findings(void)
     checkrun_free(&r);
 }
 
+/* The responder's two NAKs have connection number 1 until the check pairs the directions. The
+ * second NAK also has a pad count that an ACK cannot have, and a finding of connection 0 is between
+ * them.
+ */
+static void json_has_one_alias_line_for_a_replaced_number(void)
+{
+    struct checkrun r = checkrun_shell(
+        "$R edit -q --impair dup@frame=4 $C/rc-reordering.pcap $T/twice.pcapng && "
+        "$R edit -q --impair 'set=bth.padcnt=1@frame=5;reorder=1@frame=5' $T/twice.pcapng "
+        "$T/alias.pcapng && $R check --json - $T/alias.pcapng");
+    json_t *lines = checkrun_json(r.out);
+    unsigned named = 0;
+
+    for (size_t i = 0; i < json_array_size(lines); i++)
+        named += strcmp(json_string_value(json_object_get(json_array_get(lines, i), "type")),
+                        "finding") == 0 &&
+                 checkrun_number(json_array_get(lines, i), "connection") == 1;
+    CU_ASSERT_TRUE(named >= 2);
+    EXPECT_EQ(checkrun_count(lines, "alias"), 1);
+    json_decref(lines);
+    checkrun_free(&r);
+}
+
 static void json_says_how_a_connection_ended(void)
 {
     struct checkrun r = checkrun("check --json - $C/rc-bad-rkey-write.pcap");
@@ -302,6 +325,7 @@ static void junit_has_a_failure_for_each_result_of_fail_on(void)
 
 SUITE("replay.check_output", TEST(text_answers_why_it_failed_first),
       TEST(control_bytes_are_escaped), TEST(text_is_a_summary_unless_verbose),
-      TEST(json_totals_equal_the_findings), TEST(json_says_how_a_connection_ended),
-      TEST(json_marks_what_is_known), TEST(junit_is_well_formed),
-      TEST(junit_has_a_failure_for_each_result_of_fail_on), TEST(percents_are_rounded))
+      TEST(json_totals_equal_the_findings), TEST(json_has_one_alias_line_for_a_replaced_number),
+      TEST(json_says_how_a_connection_ended), TEST(json_marks_what_is_known),
+      TEST(junit_is_well_formed), TEST(junit_has_a_failure_for_each_result_of_fail_on),
+      TEST(percents_are_rounded))

@@ -81,35 +81,39 @@ enum roce_reuse_kind {
 struct roce_deferred_findings;
 
 /* A possible reuse of a QP for another connection. It exists until later packets confirm or refute
- * the reuse. In the comments below, "the event" is the packet that suggests the reuse, because it
- * does not continue the connection (enum roce_reuse_kind). */
+ * the reuse. The first sign of the reuse is a packet that does not continue the connection (enum
+ * roce_reuse_kind). */
 struct roce_reuse_candidate {
-    uint32_t frame; /* frame of the event */
+    uint32_t frame; /* frame of the first sign of the reuse */
     uint64_t time;
     uint32_t first;           /* PSN of the first request of the new connection, if the QP was
                                * reused */
-    uint32_t next;            /* highest PSN of the requests since the event, plus 1 */
-    uint32_t msn_before;      /* latest MSN of the peer before the event */
-    uint32_t msn;             /* MSN_RESTART: the MSN near 0; UNSOLICITED: MSN of the unsolicited
-                               * response */
+    uint32_t next;            /* highest PSN of the requests since the first sign of the reuse, plus
+                               * 1 */
+    uint32_t msn_before;      /* latest MSN of the peer before the first sign of the reuse */
+    uint32_t msn;             /* MSN of the response that is the first sign of the reuse; used with
+                               * ROCE_REUSE_MSN_RESTART and ROCE_REUSE_UNSOLICITED */
     uint32_t in_flight;       /* number of the requester's messages that were outstanding at the
-                               * event */
-    uint32_t messages;        /* number of messages whose last packet was sent since the event */
-    uint32_t packets;         /* number of request packets from the event on */
-    uint32_t same;            /* number of requests since the event that equal the earlier request
-                               * with the same PSN */
-    uint32_t different;       /* number of requests since the event that differ from the earlier
-                               * request with the same PSN */
+                               * first sign of the reuse */
+    uint32_t messages;        /* number of messages whose last packet was sent since the first sign
+                               * of the reuse */
+    uint32_t packets;         /* number of request packets from the first sign of the reuse on */
+    uint32_t same;            /* number of requests since the first sign of the reuse that equal the
+                               * earlier request with the same PSN */
+    uint32_t different;       /* number of later signs of the reuse: requests that differ from the
+                               * earlier request with the same PSN, or whose opcode does not fit.
+                               * After an idle time, a request with another opcode and another
+                               * length counts twice */
     uint32_t different_frame; /* first frame counted in `different`; 0 if none */
-    bool psns_unsure;         /* one of the requests since the event is a READ whose number of PSNs
-                               * is unknown */
-    bool new_port;            /* the UDP source port changed at the event */
-    bool after_rest;          /* the requester was idle for at least ROCE_REST_NS before the
-                               * event */
+    bool psns_unsure;         /* one of the requests since the first sign of the reuse is a READ
+                               * whose number of PSNs is unknown */
+    bool new_port;            /* the UDP source port changed at the first sign of the reuse */
+    bool after_rest;          /* the requester was idle for at least ROCE_REST_NS before the first
+                               * sign of the reuse */
     bool after_idle;          /* the requester was idle for at least ROCE_MIN_TIMEOUT_NS before the
-                               * event */
-    struct roce_deferred_findings *deferred; /* findings deferred until the reuse is decided, or
-                                              * NULL */
+                               * first sign of the reuse */
+    struct roce_deferred_findings *deferred; /* findings deferred until it is decided whether the QP
+                                              * was reused; NULL if none */
 };
 
 /* State of an endpoint in its requester role. */
@@ -118,10 +122,10 @@ struct roce_req {
     bool base_sure;      /* `base` is certainly the first PSN of the connection */
     bool psn_cnt_guess;  /* the newest window entry is a READ whose number of PSNs is a guess, so
                           * `nxt` may be too low */
-    bool base_cm : 1;    /* `base` is from CM messages. If `started` is false, no request was
-                          * captured yet */
-    bool late_ack : 1;   /* the requester may have gone back because an ACK arrived late; no
-                          * response was captured since: see roce_cold_counters.late_acks */
+    bool base_cm : 1;    /* CM messages set `base`, possibly before the first request was captured
+                          * (`started` false) */
+    bool late_ack : 1;   /* the requester may have gone back because an ACK arrived late
+                          * (roce_cold_counters.late_acks), and no response was captured since */
     bool maybe_reused;   /* the requester went back to a PSN at which a new connection of the QP may
                           * start, and has sent no new PSN since */
     uint8_t reuse_kind;  /* enum roce_reuse_kind: sign of a QP reuse that later packets have not yet
@@ -144,11 +148,11 @@ struct roce_req {
     uint64_t last_time; /* time of the latest request packet */
     uint64_t bytes_in_flight;
     uint32_t reqs_in_flight, reads_in_flight;
-    uint32_t retry_psn;           /* PSN of the latest retransmission by timeout or RNR NAK */
-    uint8_t timeouts, rnrs, naks; /* numbers of retransmissions of retry_psn after a timeout, an
-                                   * RNR NAK, a sequence NAK. If a sequence NAK for retry_psn
-                                   * caused no retransmission before a timeout, the timeout
-                                   * counts in `timeouts` and in `naks` */
+    uint32_t retry_psn;           /* first PSN of the latest go-back */
+    uint8_t timeouts, rnrs, naks; /* numbers of go-backs to retry_psn after a timeout, an RNR NAK, a
+                                   * sequence NAK. A timeout after a sequence NAK for retry_psn that
+                                   * the requester did not obey counts in `timeouts` and in `naks`
+                                   */
     uint8_t base_digest;          /* digest of the request with PSN `base` */
     uint32_t timeout_least_us; /* shortest time between two consecutive timeouts of retry_psn, us */
     uint32_t part;             /* acknowledged payload bytes of the message that is not completely
@@ -186,8 +190,7 @@ struct roce_rsp {
     uint8_t nak_back[ROCE_NAKS_BACK];
     bool nak_second : 1; /* the requester went back for an earlier sequence NAK than the latest
                           * one, and is expected to go back for the later NAKs, too */
-    bool rnr_sure : 1; /* the responder has answered every transmission of rnr_psn with one RNR NAK
-                        */
+    bool rnr_sure : 1; /* the latest RNR NAK certainly answers the latest transmission of rnr_psn */
     bool nak_late : 1; /* the latest sequence NAK is counted in naks_for_late, because its packet
                         * was late and not lost */
     bool gap_nak : 1; /* a sequence NAK for gap_psn was captured, but no request with this PSN since
@@ -197,7 +200,8 @@ struct roce_rsp {
     bool read_known : 1;  /* read_nxt and read_high are valid */
     uint8_t rnr_at_tries; /* number of transmissions of PSN rnr_at before the latest RNR NAK */
     uint8_t credit_code;
-    uint8_t credit_cnt; /* number of consecutive responses with valid credits, at most 255 */
+    uint8_t credit_cnt; /* number of consecutive responses with valid credits; not counted beyond
+                         * 255 */
     uint16_t last_id;
     uint16_t msn_ref_run;
     uint32_t last_psn, last_msn; /* PSN and MSN of the latest response with an AETH */
@@ -208,11 +212,11 @@ struct roce_rsp {
      * PSN is missing. */
     uint32_t msn_ref_cum, msn_ref_msn;
     uint32_t nak_psn, nak_frame, rnr_psn, rnr_frame;
-    uint32_t rnr_at; /* PSN of the latest RNR NAK */
+    uint32_t rnr_at; /* PSN of the latest RNR NAK since the two directions were paired */
     uint32_t gap_psn, gap_frame;
     uint32_t fatal_psn, fatal_frame;
     uint32_t lsn;       /* limit sequence number: highest sum of MSN and credits, mod 2^24 */
-    uint32_t credit_ms; /* time of the response that set credit_cnt to 1, ms mod 2^32 */
+    uint32_t credit_ms; /* time of the first response counted in credit_cnt, ms mod 2^32 */
     uint32_t read_nxt;  /* PSN after the latest READ response */
     uint32_t read_high; /* highest PSN of a READ response, plus 1 */
     uint32_t last_us;  /* time of the latest response that is not a duplicate ACK, us modulo 2^32 */
@@ -252,8 +256,9 @@ struct roce_watch_point {
     uint32_t frame;     /* frame of the first transmission of the request that contains `psn` */
     bool own_response;  /* true: the request is a READ or atomic, with its own response; false: an
                          * ACK answers the request */
-    bool too_soon;      /* the first response is too early to answer the retransmission */
-    uint8_t syndrome;   /* syndrome of the first ACK */
+    bool too_soon;      /* the first response since the go-back began is too early to answer the
+                         * retransmission */
+    uint8_t syndrome;   /* syndrome of the first ACK since the go-back began */
     bool moved;         /* since the go-back began, an ACK for an earlier PSN of the go-back was
                          * captured: at that time the responder had not accepted `psn` yet */
     uint32_t requests;  /* number of transmissions that a response with PSN `psn` may answer,
@@ -262,7 +267,8 @@ struct roce_watch_point {
                          * including this retransmission */
     uint32_t responses; /* number of responses with PSN `psn` since the go-back began */
     uint32_t groups;    /* number of groups of equal responses. A response begins a new group if at
-                         * least half of the requester's wait has passed since the previous one */
+                         * least half of the time from `sent` to the go-back has passed since the
+                         * previous response */
     uint64_t sent;      /* time of the latest transmission of `psn` before the go-back, ns */
     uint64_t latest;    /* time of the latest response, ns */
 };
@@ -283,9 +289,8 @@ struct roce_timeout_watch {
     bool restart;        /* the go-back is counted in roce_read_restarts.missing */
     bool relost;         /* the go-back is counted in roce_timeout_losses.relost */
     bool unanswered;     /* the go-back is counted in roce_timeout_losses.unanswered */
-    /* At the timeout, the last request had been unanswered for less than half as long as the first
-     * one. So the first ACK of the last request may still be on time, and does not show a spurious
-     * timeout. */
+    /* true: at the timeout, the last request was less than half as old as the first one. An ACK of
+     * the last request may then still be on time, so the timeout does not count as spurious. */
     bool filled;
     bool late; /* the first response after the go-back was captured long after the latest request */
     uint8_t point_cnt;
@@ -307,8 +312,9 @@ struct roce_late_acks {
         uint64_t sent, time; /* time of the request that `frame` retransmits, and time of `frame`,
                               * ns */
         uint64_t wait;       /* time for which the requester sent nothing before `frame`, ns */
-        /* packets, bytes: values of these members of retx[ROCE_CAUSE_TIMEOUT] when this go-back
-         * began. stalled_ns, waited_ns: times by which this go-back increased these members */
+        /* packets, bytes: their values in retx[ROCE_CAUSE_TIMEOUT] when this go-back began.
+         * stalled_ns, waited_ns: times that this go-back added to these members of
+         * retx[ROCE_CAUSE_TIMEOUT] */
         struct roce_retx_summary before;
     } now;
     uint32_t cnt;                 /* number of go-backs whose ACK came late */
@@ -321,8 +327,8 @@ struct roce_deferred_findings {
     uint32_t cnt;
     struct roce_finding finding[ROCE_DEFERRED_MAX];
     bool of_peer[ROCE_DEFERRED_MAX]; /* true: the finding is about the peer of the endpoint whose QP
-                                      * may be reused. While the finding is deferred, side numbers
-                                      * may change */
+                                      * may be reused. No side number is stored, because the pairing
+                                      * of the directions may change it */
 };
 
 /* Rarely used counters of an endpoint, allocated at first use. The names and meanings are those of
@@ -337,8 +343,8 @@ struct roce_cold_counters {
     } recent[ROCE_RECENT_CNT];
     uint8_t recent_next;
     uint64_t missing_psns, missing_repeats, unheeded_naks, unseen_acked;
-    /* missing_read_psns: PSNs in missing_psns that belong to a READ request but are not its first
-     * PSN. unseen_read_psns: such PSNs in unseen_acked. */
+    /* missing_read_psns: number of PSNs in missing_psns that belong to a READ request but are not
+     * its first PSN. unseen_read_psns: number of such PSNs in unseen_acked. */
     uint64_t missing_read_psns, unseen_read_psns;
     uint64_t out_of_order, copies, duplicates;
     /* A copy is a second capture of one transmission. copy_ns: time from the first copied request
@@ -445,7 +451,8 @@ struct roce_oper_count {
     uint64_t bytes;
 };
 
-/* Counters that every endpoint needs. A capture has fewer than 2^32 frames. */
+/* Counters that every endpoint needs. 32 bits are enough to count packets, because a capture has
+ * fewer than 2^32 frames. */
 struct roce_counts {
     uint64_t bytes, payload_sent, max_bytes_in_flight;
     uint32_t packets, responses, acks;
@@ -475,9 +482,9 @@ struct roce_endpoint {
     bool pair_indexed;
     uint8_t pair_hits;     /* number of responses of this endpoint whose most probable requester is
                             * `pair_with`; not counted beyond a maximum */
-    bool pair_ambiguous;   /* a response of this endpoint fits the requests of a candidate for
-                            * its opposite direction, or this endpoint is such a candidate. If
-                            * the endpoint is not paired at the end, no candidate was certain */
+    bool pair_ambiguous;   /* this endpoint has a candidate for its opposite direction: a response
+                            * of one of the two fits a request of the other. If the endpoint is not
+                            * paired at the end, no candidate was certain */
     uint8_t other_service; /* number of consecutive packets whose transport service is not that of
                             * the connection */
     uint32_t pair_with;    /* conn_index of the most probable requester of the latest responses of
@@ -717,8 +724,8 @@ static inline enum roce_oper roce_oper_of(const struct roce_opcode *op)
     }
 }
 
-/* Returns whether request `e` needs no receive WQE. An RNR NAK for such a request indicates
- * on-demand paging. */
+/* Returns whether request `e` certainly needs no receive WQE. An RNR NAK for such a request
+ * indicates on-demand paging. */
 static inline bool roce_sent_is_paged(const struct roce_sent_packet *e)
 {
     return !roce_opcode_uses_rq(roce_opcode(e->op)) && !(e->flags & ROCE_SENT_PSN_CNT_GUESS);

@@ -135,8 +135,8 @@ struct roce_read_restarts {
     uint32_t frame;    /* frame of this go-back; 0: none */
 };
 
-/* Loss before a timeout, as far as the capture shows it. The other constants stand for the members
- * of struct roce_timeout_losses. */
+/* Loss before a timeout, as far as the capture shows it. ROCE_LOSS_ACKED to ROCE_LOSS_UNFINISHED
+ * stand for the members of struct roce_timeout_losses. */
 enum roce_loss {
     ROCE_LOSS_UNKNOWN,
     ROCE_LOSS_ACKED,
@@ -222,7 +222,8 @@ struct roce_region {
     uint64_t requests, bytes_written, bytes_read;
 };
 
-/* What the capture shows about the request of an endpoint that a fatal NAK refused. */
+/* Facts about the refused request of an endpoint: the request for which the peer sent a fatal NAK.
+ */
 struct roce_refusal {
     uint32_t last_frame; /* frame of the last retransmission after the fatal NAK, if there is one
                           * (roce_conn_facts.end_repeats > 0), or else of the last repetition of the
@@ -330,8 +331,8 @@ struct roce_endpoint_summary {
                                         * least 1 ms. A time counts if the next request that needs a
                                         * receive WQE follows the second ACK within a quarter of
                                         * this time */
-    uint32_t credits; /* latest credits that the endpoint granted; ROCE_CREDITS_UNLIMITED for "not
-                       * valid" */
+    uint32_t credits; /* latest credits that the endpoint granted; ROCE_CREDITS_UNLIMITED for credit
+                       * code 31 ("invalid") */
     uint32_t max_psns_in_flight, max_reads_in_flight;
     uint64_t max_bytes_in_flight;
     uint64_t ce_marked;      /* CE-marked packets that the endpoint sent */

@@ -137,9 +137,9 @@ static inline bool roce_sent_is_unread(const struct roce_sent_packet *e)
     return (e->op & 0x1F) == ROCE_OP_RC_READ_REQUEST && !(e->flags & ROCE_SENT_DONE);
 }
 
-/* Appends an entry without allocating memory. If the window is full, drops the oldest entry,
- * provided that more than half of the entries are acknowledged and the oldest is not an unanswered
- * READ. Returns the new entry, which is not zeroed, or NULL if the window is full. */
+/* Appends an entry without allocating memory, and returns the entry, which is not zeroed. If the
+ * window is full, drops its oldest entry first. Returns NULL if the oldest entry must stay: at most
+ * half of the entries are acknowledged, or the oldest is an unanswered READ. */
 static inline struct roce_sent_packet *roce_window_next(struct roce_window *w)
 {
     if (w->cnt == w->cap) {

@@ -293,8 +293,8 @@ void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_co
     uint32_t qpn = b->qpn;
 
     roce_gate(flow);
-    /* A fatal NAK stops both QPs. If the other direction began only after the NAK, it belongs to a
-     * later connection on the QPs, and the NAK does not: the NAK ended an earlier connection. */
+    /* A fatal NAK stops both QPs. If the other direction began only after the NAK, the NAK ended an
+     * earlier connection of the QPs. */
     a->rsp.fatal &= a->rsp.fatal_frame > from->facts.first_frame;
     moved->rsp.fatal &= moved->rsp.fatal_frame > to->facts.first_frame;
     unkey(flow, moved);

@@ -74,8 +74,8 @@ static inline bool can_answer(struct roce_endpoint *cand, const struct roce_pkt 
 {
     const struct roce_opcode *op = pkt->op;
 
-    if (!e && op->kind == ROCE_KIND_ACK) /* the PSN of a sequence NAK is that of the missing
-                                          * request, so the request before it was captured */
+    if (!e && op->kind == ROCE_KIND_ACK) /* a sequence NAK has the PSN of a missing request, but the
+                                          * request after it was captured */
         return roce_window_get(&cand->req.win, (pkt->bth.psn + 1) & ROCE_PSN_MASK) != NULL;
     if (!e)
         return false;

@@ -29,8 +29,8 @@ static bool is_nak(const struct roce_pkt *pkt)
 }
 
 /* Returns whether a reuse of the QP of `side` is suspected because of a response that answers no
- * captured request, and this response may belong to a new connection. It may if the earlier
- * connection had ended or was idle, or if the MSN of the response counts no new message. */
+ * captured request, and this response may belong to a new connection: the earlier connection had
+ * ended or was idle, or the MSN of the response counts no new message. */
 static bool response_may_be_of_new_use(const struct roce_endpoint *side)
 {
     const struct roce_reuse_candidate *cand = side->reuse;

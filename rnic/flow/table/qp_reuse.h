@@ -50,8 +50,8 @@ void roce_reuse_on_low_msn(struct roce_ctx *ctx, struct roce_endpoint *side, uin
 void roce_reuse_on_request(struct roce_ctx *ctx, uint32_t psn, uint32_t psn_cnt, bool guess);
 
 /* Compares the current request `now` with `e`, an earlier request with the same PSN. If they
- * differ, a reuse of the QP is suspected from now on. While a reuse is suspected, counts whether
- * they differ. */
+ * differ, a reuse of the QP is suspected from now on. While a reuse is suspected, counts `now` as
+ * equal to `e` or as different. */
 void roce_reuse_compare(struct roce_ctx *ctx, const struct roce_sent_packet *e,
                         const struct roce_sent_packet *now);
 

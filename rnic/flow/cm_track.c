@@ -428,8 +428,8 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
         break;
     default: break;
     }
-    if (conn) /* The REQ was not captured before the REP. Its parameters are unknown, so the summary
-               * does not list the REQ as captured. */
+    if (conn) /* If the REQ was not captured before the REP, its parameters are unknown. The summary
+               * then does not list the REQ as captured. */
         conn->facts.cm.seen =
             s->seen & (uint16_t)(conn->facts.cm.req_frame ? ~0u : ~(1u << ROCE_CM_REQ));
 }

@@ -11,9 +11,9 @@
 
 /* Frees memory before a packet is judged. Ends the connections with the longest idle time, until
  * the connection limit allows `new_conns` more. If memory is short, also frees memory down to
- * roce_mem_low_water(): drops the request windows of the connections with the longest idle time,
- * and ends those of them that have no window. Connection `keep`, which may be NULL, is not
- * changed. */
+ * roce_mem_low_water(). For this, visits the connections from the longest idle one on: drops the
+ * request windows of a connection, or ends the connection if it has no window. Connection `keep`,
+ * which may be NULL, is not changed. */
 void roce_evict(struct roce_flow *flow, const struct roce_conn *keep, unsigned new_conns);
 
 #endif

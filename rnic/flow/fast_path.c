@@ -8,8 +8,8 @@
  * 1. The caller finds the connection and calls roce_fast_path(), which handles SEND, WRITE and ACK.
  * 2. qp_is_unchanged(): the QP is paired, and port, DSCP, P_Key, ECN and idle time need no check.
  * 3. A request: is_expected_request() requires the next PSN, an opcode and a length that fit the
- *    message, and no open NAK, READ, credit limit or QP reuse. fast_request() then appends the
- *    window entry and updates the counts.
+ *    message, and no NAK, READ, credit limit or QP reuse that needs the full path. fast_request()
+ *    then appends the window entry and updates the counts.
  * 4. An ACK: is_expected_ack() requires a known entry, a new PSN and the expected MSN. fast_ack()
  *    then calls the same functions as response.c.
  * 5. If a condition is false, roce_fast_path() returns false without a change, and the caller takes
@@ -34,8 +34,9 @@
 
 /* Returns whether the checks of analyze_packet() before roce_request() and roce_response() would
  * find nothing: the packet has the same service, port, DSCP and P_Key as before, no congestion
- * mark, and no long idle time precedes it. update_constants() makes the changes of these checks.
- * `req` is the requester: the sender of a request, or the receiver of a response. */
+ * mark, and no long idle time precedes it. The members that these checks would change are left to
+ * update_constants(). `req` is the requester: the sender of a request, or the receiver of a
+ * response. */
 static inline bool qp_is_unchanged(const struct roce_ctx *ctx, const struct roce_req *req)
 {
     const struct roce_pkt *pkt = ctx->pkt;
@@ -118,7 +119,7 @@ static bool continues_message(const struct roce_ctx *ctx, const struct roce_sent
 }
 
 /* Returns whether the packet has the next PSN after `prev`, the newest window entry. Returns false
- * if an open NAK, an outstanding READ or a possible QP reuse makes the full path necessary. */
+ * if a NAK, an outstanding READ or a possible QP reuse makes the full path necessary. */
 static bool is_expected_request(const struct roce_ctx *ctx, const struct roce_sent_packet *prev)
 {
     const struct roce_req *req = &ctx->sender->req;
@@ -272,7 +273,7 @@ static bool fast_ack(struct roce_ctx *ctx)
     e = find_sent_packet(&req->win, psn);
     if (!e || !is_expected_ack(ctx, req, e))
         return false;
-    /* Findings that roce_acknowledged() reports refer to the connection. */
+    /* From here on, findings are about the connection, not only about this packet. */
     ctx->have_connection = true;
     update_constants(ctx);
     ctx->result->flags |= ROCE_AN_RESPONSE;

@@ -454,8 +454,8 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
     }
     ctx->conn->inconsistent |= roce_qp_was_idle(ctx) && !roce_conn_cm_seen(ctx->conn);
     req->maybe_reused |=
-        old && roce_reuse_is_unannounced(ctx); /* the window contains no earlier request with this
-                                                * PSN to compare this request with */
+        old && roce_reuse_is_unannounced(ctx); /* the QP may have been reused: the window has no
+                                                * earlier request with this PSN to compare */
     if (old && req->una_known && roce_diff(now->psn, req->una) < 0 && next &&
         ctx->conn->facts.svc != ROCE_SVC_UC && !roce_request_is_out_of_order(ctx, now->psn)) {
         note_retransmission(ctx, NULL, now->psn, now->psn_cnt); /* the PSN is older than all
@@ -497,8 +497,8 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
     fill_hole(ctx, at, now);
 }
 
-/* Returns whether the PSN gap before the current UC packet is the first gap that damages the latest
- * message of the window. Returns false if that message already lacks a packet. */
+/* Returns whether the PSN gap before the current UC packet counts as another lost message. Returns
+ * false if the gap continues a message that already lacks an earlier packet. */
 static bool loses_another_message(const struct roce_ctx *ctx)
 {
     const struct roce_sent_packet *prev = roce_window_tail(&ctx->sender->req.win);
@@ -580,8 +580,8 @@ static void place_after_gap(struct roce_ctx *ctx, int32_t d, struct roce_sent_pa
 }
 
 /* Returns whether request `now` fits between READ `e` and the next window entry, or is the next new
- * request. `e` was assumed to have too many PSNs, so that the PSN of `now` seemed to belong to `e`.
- */
+ * request. The assumed number of PSNs of `e` was then too high, so that the PSN of `now` seemed to
+ * belong to `e`. */
 static bool fits_behind_guess(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                               const struct roce_sent_packet *now)
 {

@@ -189,7 +189,7 @@ static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
         acknowledge_packet(ctx, req, e);
     }
     if (w->acked < w->cnt && roce_diff(roce_window_at(w, w->acked)->psn, upto) < 0)
-        pos = upto; /* the ACK is for a PSN inside a READ */
+        pos = upto; /* the ACK is for a PSN inside a READ, whose request was captured */
     if (roce_diff(upto, pos) > 0)
         unseen += unseen_cnt(ctx, pos, upto);
     if (unseen && !ctx->conn->facts.truncated) {
@@ -600,8 +600,8 @@ static void on_atomic_ack(struct roce_ctx *ctx, struct roce_req *req)
     ack_to(ctx, req, (psn + 1) & ROCE_PSN_MASK);
 }
 
-/* The current ACK equals the previous one. If its request was transmitted only once, it caused only
- * one ACK: then records that the current ACK is a second capture of the previous one. */
+/* Called for an ACK that equals the previous ACK of the responder. If the acknowledged request was
+ * transmitted only once, records that an ACK was captured twice. */
 static void note_twice(struct roce_ctx *ctx)
 {
     struct roce_window *w = &roce_peer(ctx->sender)->req.win;
@@ -611,8 +611,9 @@ static void note_twice(struct roce_ctx *ctx)
         roce_cold(ctx->flow, ctx->sender)->response_twice = true;
 }
 
-/* Returns whether the response is recognised as a second capture of one transmission. If it is not,
- * but is an ACK that equals the previous one, records a duplicate ACK. */
+/* Returns whether the response is a second capture of an earlier response
+ * (roce_response_is_copy()). Otherwise, if the response is an ACK equal to the previous ACK,
+ * records a duplicate ACK. */
 static bool is_repeated_response(struct roce_ctx *ctx)
 {
     struct roce_rsp *rsp = &ctx->sender->rsp;
@@ -681,8 +682,8 @@ static void note_late_response(struct roce_ctx *ctx, struct roce_req *req)
 
 void roce_response_end(struct roce_ctx *ctx, struct roce_req *req)
 {
-    req->late_ack = false; /* a new request after this response does not show that an earlier ACK
-                            * reached the requester late: it may be a reaction to this response */
+    req->late_ack = false; /* a later new request may be a reaction to this response, so it does not
+                            * show that an earlier ACK arrived late */
     if (roce_since(req->last_time, ctx->time) >= ROCE_LONG_WAIT_NS)
         note_late_response(ctx, req);
     if (req->retx.next == req->nxt && ((ctx->pkt->bth.psn + 1) & ROCE_PSN_MASK) == req->nxt)

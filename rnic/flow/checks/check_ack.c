@@ -138,8 +138,8 @@ static struct roce_sent_packet *newest_counted(struct roce_ctx *ctx, struct roce
     return e;
 }
 
-/* Updates the MSN reference: an MSN and the message count that it corresponds to. Returns whether
- * `e` can be compared with it. A PSN gap makes the reference invalid, because the number of missing
+/* Updates the MSN reference: an MSN and the number of messages that it counts. Returns whether the
+ * reference is valid for `e`. A PSN gap makes the reference invalid, because the number of missing
  * messages is unknown. If the connection was captured from its start, the MSN counts from 0 (R102).
  * Otherwise the reference is inferred from responses. The MSN in the response to a retransmission
  * may be too high, but never too low. So the reference is the lowest difference between MSN and

@@ -11,7 +11,8 @@
 void roce_check_cnp(struct roce_ctx *ctx);
 
 /* Reports the CE-marked packets of ctx->sender if their receiver should have sent a CNP and sent
- * none. Only packets with payload require a CNP (R220), and the CNP may be late. */
+ * none. Counts only packets with payload, because only these require a CNP (R220). Reports nothing
+ * if the capture ends soon after the first of them, because a CNP may be late. */
 void roce_check_cnp_end(struct roce_ctx *ctx);
 
 #endif

@@ -40,9 +40,9 @@ static bool end_at(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_e
     return true;
 }
 
-/* Records and reports that requester `side` gave up at the request with `psn`. `frame` and `time`
- * are those of its last retransmission or RNR NAK; `of` is the frame of the first transmission of
- * this request, or of an RNR NAK for it. */
+/* Records and reports that requester `side` gave up at the request with `psn`. `frame` and `time`:
+ * last retransmission of the request, or last RNR NAK for it. `of`: frame of the first transmission
+ * of the request, or of an RNR NAK for it. */
 static void gave_up(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_end end,
                     uint32_t psn, uint32_t frame, uint64_t time, uint32_t of)
 {
@@ -84,7 +84,7 @@ static bool is_rnr_exhausted(const struct roce_ctx *ctx, const struct roce_rsp *
            (limit == ROCE_RNR_RETRY_UNKNOWN || req->rnrs >= limit);
 }
 
-/* wait before a retransmission by timeout that is assumed if the capture shows no such wait, ns */
+/* assumed wait before a retransmission by timeout if the capture shows none, ns */
 #define WAIT_NS UINT64_C(250000000)
 /* A requester whose retry count is unknown is assumed to have stopped after this multiple of its
  * longest wait. The multiple is not lower, because devices with adaptive retransmission double
@@ -121,8 +121,8 @@ static void end_unanswered(struct roce_ctx *ctx, struct roce_endpoint *side)
         (void)end_at(ctx, side, ROCE_END_UNANSWERED, req->retry_psn, e->last_frame);
 }
 
-/* lowest number of transmissions with a wrong ICRC, and lowest number of sequence NAKs for one
- * packet, after which a requester may give up */
+/* A requester may give up after at least DAMAGED_MIN transmissions of a packet with a wrong ICRC,
+ * or after at least NAKS_MIN sequence NAKs for one packet. */
 #define DAMAGED_MIN 3u
 #define NAKS_MIN    3u
 

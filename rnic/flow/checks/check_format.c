@@ -103,9 +103,8 @@ static void check_net(struct roce_ctx *ctx)
         REPORT_ONCE(ctx, UDP_CSUM, "udp.csum", 0, pkt->udp.csum, .value = ROCE_VALUE_HEX);
 }
 
-/* Returns whether the profile is ROCE_PROFILE_AUTO, with which the analysis recognises Linux rxe by
- * its packets, and the sender of the packet is known. The result does not depend on whether the
- * sender was recognised as rxe. */
+/* Returns whether the sender of the packet is known and the profile is ROCE_PROFILE_AUTO. With this
+ * profile, the analysis recognises Linux rxe by its packets. */
 static bool is_peer_sought(const struct roce_ctx *ctx)
 {
     return ctx->flow->opts.profile == ROCE_PROFILE_AUTO && ctx->sender;

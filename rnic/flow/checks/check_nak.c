@@ -94,10 +94,10 @@ void roce_check_nak(struct roce_ctx *ctx, struct roce_req *req)
 }
 
 /* Returns whether the current response belongs to the connection that the fatal NAK ended.
- * Otherwise it belongs to a later connection of the same QPNs. There are three signs. The response
- * follows soon after the NAK. CM messages of the connection were captured, so the capture would
- * also have CM messages of a later connection. The MSN of the response continues the earlier MSNs.
- */
+ * Otherwise it belongs to a later connection of the same QPNs. One of three signs is enough. The
+ * response follows soon after the NAK. CM messages of the connection were captured, so the capture
+ * would also have CM messages of a later connection. The MSN of the response continues the earlier
+ * MSNs. */
 static bool is_of_refused_use(const struct roce_ctx *ctx, struct roce_req *req)
 {
     const struct roce_rsp *rsp = &ctx->sender->rsp;
@@ -126,9 +126,9 @@ static void forget_fatal_nak(struct roce_ctx *ctx, struct roce_req *req)
 
 /* Returns whether the current response belongs to the connection of the latest request. Otherwise
  * it belongs to a later connection of the same QPNs. `since` is the time from the latest request to
- * the response, ns. There are three signs. CM messages of the connection were captured, so the
- * capture would also have CM messages of a later connection. The response is too early for a later
- * connection. The MSN of the response continues the earlier MSNs. */
+ * the response, ns. One of three signs is enough. CM messages of the connection were captured, so
+ * the capture would also have CM messages of a later connection. The response is too early for a
+ * later connection. The MSN of the response continues the earlier MSNs. */
 static bool is_of_same_use(const struct roce_ctx *ctx, uint64_t since)
 {
     const struct roce_rsp *rsp = &ctx->sender->rsp;

@@ -44,13 +44,13 @@ static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
                           : (last ? ROCE_OP_RC_READ_RESP_LAST : ROCE_OP_RC_READ_RESP_MIDDLE);
 
     want |= base;
-    if (op->value == want) { /* the opcode is right if the response answers the first READ
-                              * request for this READ */
+    if (op->value == want) { /* the opcode of a response to the first transmission of the READ
+                              * request */
         /* If the requester restarted the READ at this PSN, the first response should have the
          * opcode First or Only. Another opcode is a violation, unless the packet is a late response
-         * to the first READ request. A late response is impossible if the responder completely
-         * answered that request (`ended`). It is improbable if a timeout caused the restart
-         * (`silent`). */
+         * to the first transmission of the READ request. A late response is impossible if the
+         * responder completely answered that transmission (`ended`). It is improbable if a timeout
+         * caused the restart (`silent`). */
         bool silent =
             (req->retx.cause == ROCE_CAUSE_TIMEOUT || req->retx.cause == ROCE_CAUSE_SPURIOUS) &&
             e->last_frame >= req->retx.frame;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Implied NAK: a READ or atomic was not answered, but a later request was (R139). The requester
- * retransmits from the first unanswered READ or atomic on. Used only in
- * rnic/flow.
+ * retransmits from the first unanswered READ or atomic on. Used only in rnic/flow.
  */
 #ifndef FLOW_RETRANSMIT_IMPLIED_NAK_H
 #define FLOW_RETRANSMIT_IMPLIED_NAK_H

@@ -65,8 +65,7 @@ void roce_req_remove_in_flight(struct roce_req *req, struct roce_sent_packet *e)
     req->bytes_in_flight -= e->len;
     req->reqs_in_flight -= (e->flags & ROCE_SENT_ENDS) != 0;
     req->reads_in_flight -= roce_opcode_is_answered(roce_opcode(e->op));
-    /* read_bytes may not be 0 although no READ is in flight, because responses may be missing in
-     * the capture. */
+    /* If the capture lacks responses, read_bytes may be above 0 although no READ is in flight. */
     if (req->reads_in_flight == 0)
         req->win.read_bytes = 0;
 }

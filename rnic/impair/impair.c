@@ -10,12 +10,12 @@
 
 #define ECN_CE 3u
 
-/* Counter for the conditions nth= and psn= of a rule. Counts the frames that the rule has selected
- * in one connection. If the rule also has psn=, counts the frames of one connection with one PSN.
- */
+/* Counter for the condition nth= of a rule: number of frames of one connection that the rule has
+ * selected so far. If the rule also has psn=, each PSN has separate counters for requests and
+ * responses. */
 struct impair_counter {
-    uint64_t key; /* hash of the rule, the connection and, with psn=, the PSN; never 0, because 0
-                   * marks an unused slot */
+    uint64_t key; /* hash of the rule, the connection or datagram streams and, with psn=, the PSN
+                   * and the kind of the packet; never 0, because 0 marks an unused slot */
     uint32_t cnt;
 };
 
@@ -101,8 +101,8 @@ static bool grow_counters(struct impair *impair)
 }
 
 /* Counts a frame that the rule selects and can change. Returns the number of selected frames of
- * this connection so far, including this frame. If the rule has psn=, only frames with the PSN of
- * this frame count. Returns 0 if out of memory. */
+ * this connection so far, including this frame. If the rule has psn=, only frames with the PSN and
+ * kind of this frame count. Returns 0 if out of memory. */
 static uint32_t count_occurrence(struct impair *impair, size_t rule, const struct impair_frame *in,
                                  const struct roce_pkt *pkt, unsigned kind)
 {
@@ -135,8 +135,8 @@ static bool contains_word(const char *name, const char *word)
     return *name || len == 0;
 }
 
-/* Returns the kind of the packet for the condition of a rule (enum impair_kind), or 0 if it is not
- * a RoCE packet. */
+/* Returns the kind of the packet (enum impair_kind), which the condition dir= of a rule selects.
+ * Returns 0 if the frame is not a RoCE packet. */
 static unsigned kind_of(const struct roce_pkt *pkt)
 {
     if (!pkt || !pkt->op)
@@ -180,7 +180,8 @@ static bool has_part(const struct impair_rule *rule, const struct roce_pkt *pkt)
 
 /* ---- applying an action ---------------------------------------------------------------------- */
 
-/* Like impair_mark_ce(), for an IP header. */
+/* Sets the ECN field of the IP header `ip` to "congestion experienced", as impair_mark_ce() does
+ * for a frame. */
 static bool mark_ip_ce(uint8_t *ip, bool ip4, bool capable)
 {
     unsigned ecn = (unsigned)roce_bits_get(ip, 1, ip4 ? 6 : 2, 2);

@@ -420,12 +420,16 @@ def check_plugin_script(place):
         mkdir {place.dir}/fake
         printf '#!/bin/sh\\n[ "${{2%%/roce.so}}" = "$2" ] || echo "wireshark-plugin-roce: $2"\\n' >{place.dir}/fake/dpkg
         chmod +x {place.dir}/fake/dpkg
-        if PATH={place.dir}/fake:$PATH {script} --system --remove 2>&1; then echo "removed files of a package"; exit 1; fi
+        for option in --remove --system; do
+            : >{plugins}/marker
+            if PATH={place.dir}/fake:$PATH {script} --system $option 2>&1; then echo "changed files of a package"; exit 1; fi
+            [ -z "$(find {plugins} -newer {plugins}/marker -name roce.so)" ]
+        done
         tshark -G plugins 2>/dev/null | grep -q roce.so
         {script} --system --remove
         if tshark -G plugins 2>/dev/null | grep -q roce.so; then echo "still loaded"; exit 1; fi"""
     said = run(["unshare", "-m"] + ([] if os.getuid() == 0 else ["-r"]) + ["sh", "-c", covered])
-    if "loads the plugin" not in said or "roce.so belongs to the Debian package wireshark-plugin-roce: " not in said:
+    if "loads the plugin" not in said or said.count("roce.so belongs to the Debian package wireshark-plugin-roce: ") != 2:
         wrong.append(f"plugin/install --system: {said}")
     return wrong
 

@@ -2,8 +2,10 @@
 /* Tests that `rocedrill check` names what slowed a connection: losses, waits, or congestion. */
 #include <stdlib.h>
 #include <string.h>
+#include "pcapng/pcapng.h"
 #include "replay/checkrun.h"
 #include "support/suite.h"
+#include "wire/bytes.h"
 
 /* Adds packets of 1024 bytes for `us` microseconds, one every `step` microseconds. */
 static void stream(struct flowgen *g, unsigned us, unsigned step)
@@ -728,6 +730,58 @@ static void rare_silences_of_a_busy_connection_are_reported(void)
     checkrun_free(&r);
 }
 
+/* Replaces the section header of a pcapng file in $T by that of a recording of rnic-run. */
+static void record_by_rnic_run(const char *name, const char *comment)
+{
+    uint8_t section[256];
+    size_t len = pcapng_section_with(section, sizeof(section), PCAPNG_RNIC, comment);
+    FILE *in = fopen(checkrun_path(name), "rb"), *out = fopen(checkrun_path("rnic.pcapng"), "wb");
+    uint8_t head[8] = {0};
+    int c;
+
+    if (in && out && fread(head, sizeof(head), 1, in) == 1) {
+        (void)fseek(in, (long)roce_le32_get(head + 4), SEEK_SET);
+        fwrite(section, len, 1, out);
+        while ((c = fgetc(in)) != EOF)
+            fputc(c, out);
+    }
+    CU_ASSERT_TRUE(in && out && fclose(in) == 0 && fclose(out) == 0);
+}
+
+/* If rnic-run recorded both programs on one host and dropped no packet, no request was lost before
+ * the capture point: a silence is idle time of the program. */
+static void silences_in_a_recording_of_rnic_run_are_idle_time(void)
+{
+    static const struct {
+        const char *host, *comment;
+        bool paused;
+    } rows[] = {
+        {"192.0.2.2", NULL, false},
+        {"192.0.2.2", PCAPNG_RNIC_DROPPED "1 packet", true},
+        {"192.0.2.1", NULL, true},
+    };
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct checkrun r = busy_with_pauses(2, 0);
+
+        checkrun_free(&r);
+        r = checkrun("edit -q --impair set=ip4.src=%s@dir=request --impair "
+                     "set=ip4.dst=%s@dir=response $T/pauses.pcap $T/local.pcapng",
+                     rows[i].host, rows[i].host);
+        EXPECT_EQ(r.status, 0);
+        checkrun_free(&r);
+        record_by_rnic_run("local.pcapng", rows[i].comment);
+        r = checkrun("check $T/rnic.pcapng");
+        EXPECT_EQ(strstr(r.out, "paused connections:") != NULL, rows[i].paused);
+        EXPECT_EQ(strstr(r.out, "timeout") != NULL, rows[i].paused);
+        EXPECT_EQ(strstr(r.out, "No problem found: 1 connection, 400 packets, none failed, stuck "
+                                "or slow.") != NULL,
+                  !rows[i].paused);
+        EXPECT_EQ(strstr(r.out, "no request was in flight 9") != NULL, !rows[i].paused);
+        checkrun_free(&r);
+    }
+}
+
 SUITE("replay.check_causes", TEST(loss_before_a_timeout_is_described),
       TEST(late_reaction_to_a_nak_has_two_possible_causes),
       TEST(loss_before_the_first_response_has_a_side), TEST(lost_atomic_response_has_a_side),
@@ -742,4 +796,5 @@ SUITE("replay.check_causes", TEST(loss_before_a_timeout_is_described),
       TEST(pauses_in_a_capture_of_one_direction_are_not_timeouts),
       TEST(rnr_naks_in_a_capture_of_the_responses_are_reported),
       TEST(waits_without_a_loss_are_reported),
-      TEST(rare_silences_of_a_busy_connection_are_reported))
+      TEST(rare_silences_of_a_busy_connection_are_reported),
+      TEST(silences_in_a_recording_of_rnic_run_are_idle_time))

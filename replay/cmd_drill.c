@@ -516,7 +516,7 @@ static int write_reports(const struct drill_suite *suite, const struct drill_arg
     if (tap != stdout && junit != stdout && json != stdout && html != stdout) {
         FILE *text = colour_open(args->colour, true);
 
-        drill_text(text, suite,
+        drill_text(text, suite, device,
                    args->quiet              ? DRILL_QUIET
                    : args->options.keep_log ? DRILL_VERBOSE
                                             : DRILL_NORMAL);

@@ -612,7 +612,8 @@ static int print_drill(const struct merge_args *args, const struct drill_suite *
 
     device = device ? device : "";
     if (args->text)
-        drill_text(args->text, suite, is_set(r->shard, "quiet") ? DRILL_QUIET : DRILL_NORMAL);
+        drill_text(args->text, suite, device,
+                   is_set(r->shard, "quiet") ? DRILL_QUIET : DRILL_NORMAL);
     if (args->out[TO_TAP])
         drill_tap(args->out[TO_TAP], suite);
     if (args->out[TO_JUNIT])

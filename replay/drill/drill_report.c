@@ -343,7 +343,8 @@ static void print_legend(FILE *out, const struct group_row *row, unsigned cnt, b
               out);
 }
 
-void drill_text(FILE *out, const struct drill_suite *suite, enum drill_detail detail)
+void drill_text(FILE *out, const struct drill_suite *suite, const char *device,
+                enum drill_detail detail)
 {
     struct group_row group[GROUP_MAX];
     unsigned group_cnt = 0;
@@ -369,6 +370,8 @@ void drill_text(FILE *out, const struct drill_suite *suite, enum drill_detail de
                 print_case(out, &suite->at[k]);
         else if (c->result.verdict != DRILL_PASS)
             print_problem(out, c);
+        else if (detail == DRILL_NORMAL && cnt == suite->cnt + suite->left && c->script.purpose)
+            fprintf(out, "  shown: %s\n", c->script.purpose);
         i += cnt;
     }
     for (size_t i = suite->cnt; i < suite->cnt + suite->left && suite->cnt; i++) {
@@ -378,6 +381,11 @@ void drill_text(FILE *out, const struct drill_suite *suite, enum drill_detail de
     }
     if (group_cnt)
         print_table(out, group, group_cnt, suite->left > 0);
+    if (detail != DRILL_QUIET && group_cnt && *device) {
+        fputs("device: ", out);
+        put_escaped(out, device);
+        fputc('\n', out);
+    }
     if (detail != DRILL_QUIET)
         print_legend(out, group, group_cnt, detail == DRILL_VERBOSE);
 }

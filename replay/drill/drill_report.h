@@ -30,8 +30,10 @@ enum drill_detail {
     DRILL_VERBOSE, /* print the ladders of all cases; drill_suite_options.keep_log must be set */
 };
 
-/* Prints the drills, and a table of groups. */
-void drill_text(FILE *out, const struct drill_suite *suite, enum drill_detail detail);
+/* Prints the drills, and a table of groups. If the suite has only one drill and it passed, also
+ * prints its purpose. `device`: name of the device, or "". */
+void drill_text(FILE *out, const struct drill_suite *suite, const char *device,
+                enum drill_detail detail);
 
 /* Command line options of the run of a shard (one part of the drills). `rocedrill merge` prints the
  * reports with the same options. */

@@ -89,12 +89,38 @@ static void note_endless(struct drill_engine *e)
     e->unsupported = failure && device_is_unsupported(failure);
 }
 
+/* Adds the text of a line of the drill to the log. */
+static void note_line(struct drill_engine *e, const struct script_event *event,
+                      enum drill_mark mark)
+{
+    const char *text = e->script->line[event->line - 1] + event->column - 1;
+    size_t rows = e->result->log_cnt;
+    int len = (int)strcspn(text, "#[");
+
+    while (len > 0 && text[len - 1] == ' ')
+        len--;
+    timeline_text(e, event->line, "%.*s", len, text);
+    if (e->result->log_cnt > rows) {
+        e->result->log[rows].mark = mark;
+        e->result->log[rows].held = mark != DRILL_MARK_NONE;
+    }
+}
+
+/* Returns whether the line compares a value that the engine reads from the device. */
+static bool is_check(const struct script_event *event)
+{
+    return event->kind == SCRIPT_MEMORY || event->kind == SCRIPT_STATE ||
+           event->kind == SCRIPT_COUNTER;
+}
+
 /* Ends the step, because the behaviour of the device matched the alternative `event`. Returns false
  * if the drill also ends. */
 static bool take_alternative(struct drill_engine *e, const struct script_step *step,
                              const struct script_event *event)
 {
     set_base(e, event, e->met);
+    if (is_check(event) || (match_is_none(event) && !event->time.whole))
+        note_line(e, event, *event->known ? DRILL_MARK_KNOWN : DRILL_MARK_OK);
     if (event->inconclusive) {
         snprintf(e->problem, sizeof(e->problem),
                  "the specification permits this behaviour of the device, but the drill has no "
@@ -228,22 +254,11 @@ static bool check_memory(struct drill_engine *e, const struct script_event *even
     return same;
 }
 
-/* Adds to the log the call of a verb by the DUT's program, as the text of its line. */
-static void note_verb(struct drill_engine *e, const struct script_event *event)
-{
-    const char *text = e->script->line[event->line - 1] + event->column - 1;
-    int len = (int)strcspn(text, "#[");
-
-    while (len > 0 && text[len - 1] == ' ')
-        len--;
-    timeline_text(e, event->line, "%.*s", len, text);
-}
-
 static bool run_verb(struct drill_engine *e, const struct script_event *event)
 {
     int rc;
 
-    note_verb(e, event);
+    note_line(e, event, DRILL_MARK_NONE);
     rc = e->ops->verb(e->ctx.dev, event, e->now);
     timeline_drain(e);
     e->unsupported = rc == DRILL_VERB_UNSUPPORTED;
@@ -343,8 +358,11 @@ static bool run_action(struct drill_engine *e, const struct script_step *step)
         break;
     default: break;
     }
-    if (!timeline_failed(e) && done)
+    if (!timeline_failed(e) && done) {
+        if (is_check(event))
+            note_line(e, event, DRILL_MARK_OK);
         return true;
+    }
     if (e->endless)
         note_endless(e);
     else if ((other = met_alternative(e, step)) != NULL)
@@ -396,8 +414,11 @@ static bool check_whole_events(struct drill_engine *e)
                        : event->kind == SCRIPT_NO_ASYNC ? e->async_total
                                                         : e->notified_total;
 
-        if (cnt == 0)
+        if (cnt == 0) {
+            if (event->time.whole)
+                note_line(e, event, DRILL_MARK_OK);
             continue;
+        }
         match_fail(e, "expected no such event in the whole drill, but %u occurred", cnt);
         stop_at(e, NULL, event, DRILL_FAIL);
         return false;

@@ -39,6 +39,7 @@ struct drill_log_row {
     uint64_t time; /* ns since the start of the drill */
     bool frame;    /* `bytes` is a frame; otherwise only `text` is set */
     bool from_dut;
+    bool held; /* the row only shows that a line such as "check" or "> nothing" held */
     uint8_t *bytes;
     size_t len;
     char *text;

@@ -222,6 +222,20 @@ static void write_rows(struct writer *w, const struct drill_result *result, uint
     }
 }
 
+/* Removes the rows of lines that only held. A line that is written later adds such a row, so the
+ * number of earlier rows would change. */
+static void remove_held_rows(struct drill_result *result)
+{
+    size_t cnt = 0;
+
+    for (size_t i = 0; i < result->log_cnt; i++)
+        if (result->log[i].held)
+            free(result->log[i].text);
+        else
+            result->log[cnt++] = result->log[i];
+    result->log_cnt = cnt;
+}
+
 /* Plays the text written so far, followed by `line`. Returns 0, or -1 and an error. */
 static int play_so_far(struct writer *w, const char *line, struct script *script,
                        struct drill_result *result)
@@ -237,6 +251,8 @@ static int play_so_far(struct writer *w, const char *line, struct script *script
     memcpy(text, w->text, w->len);
     memcpy(text + w->len, line, line_len + 1);
     rc = play_text(w->d, text, script, result);
+    if (rc == 0)
+        remove_held_rows(result);
     w->d->lines.script = script;
     free(text);
     return rc;

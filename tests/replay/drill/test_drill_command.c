@@ -122,6 +122,27 @@ static void text_has_a_line_a_drill_and_a_ladder_for_what_did_not_pass(void)
     CHECKRUN_EXPECT("$R drill --strict $T/d/h", 1, "known        h/3-known", "");
 }
 
+/* A line that passes without a packet or completion has a row in the ladder, too. */
+static void checks_and_silences_have_rows(void)
+{
+    CHECKRUN_EXPECT("(cat $T/d/g/1-pass.drill; "
+                    "printf '+0~+1ms > nothing\n+0 qp Q is RTS # still\n* no comp\n') "
+                    ">$T/rows.drill; $R drill -v --only ip=4 $T/rows.drill | "
+                    "sed -nE 's/^ +[0-9]+ +([0-9.]+) │ /\\1 /p'; echo end",
+                    0, "1.000000 > nothing ✓\n1.000000 qp Q is RTS ✓\n1.000000 no comp ✓\nend\n",
+                    "");
+}
+
+/* One drill that passes: the report names the purpose, and always the device. */
+static void report_names_purpose_and_device(void)
+{
+    CHECKRUN_EXPECT("$R drill $T/d/g/1-pass.drill", 0,
+                    "pass         g/1-pass (2 variants)\n  shown: ", "");
+    CHECKRUN_EXPECT("$R drill $T/d", 1, "\ndevice: RoCEdrill software RNIC\n", "");
+    CHECKRUN_EXPECT("$R drill --device v2 $T/d", 1, "\ndevice: v2\n", "");
+    CHECKRUN_EXPECT("$R drill $T/d | grep -c shown", 1, "0\n", "");
+}
+
 static void order_does_not_depend_on_jobs(void)
 {
     CHECKRUN_EXPECT("$R drill --jobs 1 $T/d >$T/1; $R drill --jobs 8 $T/d >$T/8; cmp $T/1 $T/8", 0,
@@ -406,6 +427,7 @@ SUITE("replay.drill_command", TEST(wrong_use_is_one_line), TEST(grammar_and_chec
       TEST(printed_name_finds_the_drill), TEST(device_of_an_option_is_the_only_one),
       TEST(capture_becomes_a_drill), TEST(changed_drill_changes_the_device),
       TEST(text_has_a_line_a_drill_and_a_ladder_for_what_did_not_pass),
+      TEST(checks_and_silences_have_rows), TEST(report_names_purpose_and_device),
       TEST(order_does_not_depend_on_jobs), TEST(ktap_has_a_line_a_case),
       TEST(ktap_is_read_by_prove), TEST(junit_has_a_suite_a_group),
       TEST(recording_has_the_line_at_each_frame),

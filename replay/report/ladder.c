@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "report/ladder.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include "capture/packet_text.h"
 #include "util/strbuf.h"
@@ -181,6 +182,8 @@ void ladder_print(FILE *out, const struct ladder *ladder, const struct ladder_pa
     uint32_t to = part_end(ladder, part);
 
     add_end_names(ladder, &l, &r);
+    /* Other lines of the report have the PSNs of the packets. */
+    fprintf(out, "%20sPSN +0 is PSN %" PRIu32 "\n", "", s->psn.v);
     fprintf(out, "%9s %9s ", "frame", "seconds");
     fprintf(out, "%s%*s%s\n", left,
             (int)(WIDTH + 2 > l.len + r.len ? WIDTH + 2 - l.len - r.len : 1), "", right);

@@ -12,8 +12,9 @@
     "--record $T/a.pcapng $C/demo-conversation.pcap && "
 
 /* The report must explain the first difference. It shows the frames of both directions around the
- * difference, with frame numbers and relative PSNs, the field with the recorded and the replayed
- * value, and the rule. It ends with a command that shows the difference again. */
+ * difference, with frame numbers and relative PSNs, the PSN from which they count, the field with
+ * the recorded and the replayed value, and the rule. It ends with a command that shows the
+ * difference again. */
 static void first_difference_is_explained(void)
 {
     static const char *const parts[] = {
@@ -21,6 +22,7 @@ static void first_difference_is_explained(void)
         "frame 16: atomicacketh.orig: recorded 0x9, replayed 0x5",
         "response to frame 15 (Fetch and Add PSN 1464518)",
         "[RC-RSP-122]",
+        "\n                    PSN +0 is PSN 1464508\n",
         "192.0.2.1 QP 0x000017   ",
         "       15  0.020360 ├─ Fetch and Add PSN +10 va 0x7f0e4c591000",
         "       16  0.020541 │◀",

@@ -289,9 +289,9 @@ void report_closed_text(FILE *out, const struct loop_summary *sum,
     const char *name = sum->clean.drive->trace->name;
 
     put_escaped(out, name);
-    fprintf(out, ": %s: %s, %" PRIu32 " runs from seed %" PRIu64 "\n",
+    fprintf(out, ": %s: %s, %" PRIu32 " run%s from seed %" PRIu64 "\n",
             verdict_name(loop_summary_verdict(sum)), ends_text[sum->ends.sides], sum->plays,
-            options->seed);
+            sum->plays == 1 ? "" : "s", options->seed);
     for (size_t i = 0; i < sum->clean.cnt; i++)
         print_conn(out, sum, i);
     for (size_t i = 0; i < sum->clean.cm_cnt; i++)
@@ -312,8 +312,9 @@ void report_closed_text(FILE *out, const struct loop_summary *sum,
                 sum->doubtful);
     fputc('\n', out);
     for (size_t i = 0; i < options->impair.cnt; i++)
-        fprintf(out, "impairment %s: %" PRIu64 " frames%s\n", options->impair.rule[i].text,
-                sum->applied[i], sum->applied[i] ? "" : " (no frame matches)");
+        fprintf(out, "impairment %s: %" PRIu64 " frame%s%s\n", options->impair.rule[i].text,
+                sum->applied[i], sum->applied[i] == 1 ? "" : "s",
+                sum->applied[i] ? "" : " (no frame matches)");
     for (size_t i = 0; i < sum->failure_cnt; i++)
         fprintf(out, "seed %" PRIu64 ": %s %u: %s\n", sum->failure[i].seed, sum->failure[i].what,
                 sum->failure[i].number, sum->failure[i].reason);

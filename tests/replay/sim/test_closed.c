@@ -56,7 +56,7 @@ static void every_capture_holds_on_bad_links(void)
 static void one_loss_causes_one_retransmission(void)
 {
     CHECKRUN_EXPECT("$R replay --impair drop@psn=+1,dir=request " SIZES, 0,
-                    "impairment drop@psn=+1,dir=request: 1 frames", "");
+                    "impairment drop@psn=+1,dir=request: 1 frame\n", "");
     CHECKRUN_EXPECT("$R replay --impair drop@psn=+1,dir=request " SIZES, 0,
                     ", 1 dropped, 0 corrupted", "");
     CHECKRUN_EXPECT("$R replay --impair drop@psn=+999999 " SIZES, 0, "(no frame matches)", "");
@@ -78,7 +78,7 @@ static void streams_are_played(void)
                     "('sender', 'PASS', 5)]",
                     "");
     CHECKRUN_EXPECT("$R replay --impair drop@stream=1,nth=2 --record $T/u.pcapng $C/uc-loss.pcap",
-                    0, "impairment drop@stream=1,nth=2: 1 frames", "");
+                    0, "impairment drop@stream=1,nth=2: 1 frame\n", "");
     CHECKRUN_EXPECT("$R replay $T/u.pcapng", 0, "verdict: PASS", "");
     CHECKRUN_EXPECT("$R replay --closed-loop --side responder $C/uc-loss.pcap", 0,
                     "receiver PASS, 3 messages, 6 frames", "");
@@ -244,7 +244,7 @@ static void cm_exchange_survives_impairments(void)
     }
     CHECKRUN_EXPECT("$R replay --impair drop@dir=cm,nth=1 --record $T/c.pcapng "
                     "$C/cm-connect-disconnect.pcap",
-                    0, "impairment drop@dir=cm,nth=1: 1 frames", "");
+                    0, "impairment drop@dir=cm,nth=1: 1 frame\n", "");
     CHECKRUN_EXPECT("$R replay $T/c.pcapng", 0, "1 exchange passed", "");
     CHECKRUN_EXPECT("$R decode $T/c.pcapng | grep -c 'CM REQ'", 0, "2", "");
     CHECKRUN_EXPECT("$R replay --impair drop@dir=cm $C/cm-connect-disconnect.pcap", 0,

@@ -145,7 +145,7 @@ static void print_rule(FILE *out, const char *indent, const char *id)
     enum roce_rule rule = roce_rule_find(id);
 
     if (rule != ROCE_RULE_CNT)
-        fprintf(out, "    %s%s: %s (%s)\n", indent, id, roce_rule_info(rule)->text,
+        fprintf(out, "    %s%s: %s (evidence: %s)\n", indent, id, roce_rule_info(rule)->text,
                 roce_rule_info(rule)->source);
 }
 

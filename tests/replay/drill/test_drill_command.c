@@ -97,6 +97,7 @@ static void text_has_a_line_a_drill_and_a_ladder_for_what_did_not_pass(void)
         "\n    purpose: fails\n    the failed line names no rule; the drill as a whole tests:\n"
         "      RC-RSP-099: ",
         "");
+    CHECKRUN_EXPECT("$R drill $T/plain.drill | grep -c ' (evidence: [^()]*.*)$'", 0, "1\n", "");
     CHECKRUN_EXPECT("$R drill $T/d | grep -c '^ *7 .*─┤ ✗'", 0, "1\n", "");
     CHECKRUN_EXPECT("$R drill $T/d", 1, "to repeat: rocedrill drill ", "");
     CHECKRUN_EXPECT("$R drill $T/d", 1,

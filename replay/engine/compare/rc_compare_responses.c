@@ -191,7 +191,8 @@ static int compare_exact(struct response_cmp *cmp, uint32_t event)
         roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(used->msn)) > 0 &&
         roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(response_cmp_msn(cmp))) <= 0)
         other.cnt = 0;
-    if (used && used->matched && other.cnt == 0 && !repeats_sequence_nak(&cmp->dir->setup, event)) {
+    if (used && used->matched && other.cnt == 0 &&
+        !repeats_sequence_nak(&cmp->dir->setup, event, cmp->all->reordered > REORDERED_SURE)) {
         cmp->res->wire_duplicates++;
         return classify_diff(cmp, event, used, &other, "");
     }

@@ -15,6 +15,12 @@
  * examines the IPv4 identifications. */
 #define BETWEEN_MAX 4096
 
+/* Longest time between two copies of a packet that the network made, if it reorders packets, ns. */
+#define DELAYED_COPY_NS UINT64_C(10000000)
+
+/* Number of reordered ACKs and NAKs that certainly have no other cause, such as an altered PSN. */
+#define ACKS_REORDERED 4u
+
 /* Returns whether event `i` is a NAK that refuses a request with PSN `executed` or an earlier one.
  */
 static bool is_refusal_of(const struct inferred_setup *s, uint32_t i, int64_t executed)
@@ -145,7 +151,33 @@ static bool may_follow_rnr_nak(const struct inferred_setup *s, uint32_t before, 
     return !trace->flow[p->flow].numbered || (uint16_t)(p->ip_id - q->ip_id) > sent;
 }
 
-bool repeats_sequence_nak(const struct inferred_setup *s, uint32_t event)
+/* Returns whether the network certainly reorders packets: several of the ACKs and NAKs near
+ * response `event` acknowledge less than the previous one. */
+static bool acks_are_reordered(const struct inferred_setup *s, uint32_t event)
+{
+    uint32_t first = event > LOOK_BACK ? event - LOOK_BACK : 0, before = EVENT_NONE;
+    unsigned cnt = 0;
+
+    for (uint32_t i = first; i < s->event_cnt && (i < event || i - event <= LOOK_BACK); i++) {
+        if (!s->event[i].response || !s->event[i].usable || s->event[i].before_first ||
+            event_opcode(s, i)->kind != ROCE_KIND_ACK)
+            continue;
+        cnt += before != EVENT_NONE && event_executed_to(s, i) < event_executed_to(s, before);
+        before = i;
+    }
+    return cnt >= ACKS_REORDERED;
+}
+
+/* Returns whether sequence NAK `b` may be a copy of sequence NAK `a` of the same PSN, made by the
+ * network or the capture. A network that delays packets differently also delays the two copies
+ * differently. */
+static bool may_be_copy(const struct trace_packet *a, const struct trace_packet *b, bool reorders)
+{
+    return trace_is_copy(a, b) ||
+           (reorders && a->msn == b->msn && b->time - a->time < DELAYED_COPY_NS);
+}
+
+bool repeats_sequence_nak(const struct inferred_setup *s, uint32_t event, bool reorders)
 {
     const struct trace_packet *p = event_packet(s, event);
 
@@ -156,7 +188,9 @@ bool repeats_sequence_nak(const struct inferred_setup *s, uint32_t event)
             (s->event[i].response || !s->trace->flow[p->flow].numbered || s->first_other < event))
             return event_is_nak_code(s, i, ROCE_NAK_PSN_SEQ) &&
                    (event_packet(s, i)->ip_id != p->ip_id ||
-                    (!s->trace->flow[p->flow].numbered && !trace_is_copy(event_packet(s, i), p))) &&
+                    (!s->trace->flow[p->flow].numbered &&
+                     !may_be_copy(event_packet(s, i), p,
+                                  reorders || acks_are_reordered(s, event)))) &&
                    !may_follow_rnr_nak(s, i, event);
     return false;
 }
@@ -268,6 +302,6 @@ bool never_inconclusive(const struct response_case *c, const struct field_diffs 
            has_wrong_place(c) || has_impossible_msn(c) || has_impossible_pair(c) ||
            contradicts_order(setup_of(c), c->event) || precedes_response(setup_of(c), c->event) ||
            changes_original(c) || reads_unwritten(c) ||
-           repeats_sequence_nak(setup_of(c), c->event) ||
+           repeats_sequence_nak(setup_of(c), c->event, c->reorders) ||
            (refuses_executed(setup_of(c), c->event) && !may_be_last(c));
 }

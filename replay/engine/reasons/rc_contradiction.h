@@ -17,8 +17,9 @@ bool refuses_executed(const struct inferred_setup *s, uint32_t event);
  * same PSN, which R068 forbids. After the NAKed request arrives, the responder expects the next
  * PSN. Returns false if the network duplicated the first NAK, or if the responder may have sent an
  * RNR NAK in between that was lost. If the responder does not number its packets, also returns
- * false if a copy of the request was captured in between. */
-bool repeats_sequence_nak(const struct inferred_setup *s, uint32_t event);
+ * false if a copy of the request was captured in between. `reorders`: the network certainly
+ * reorders packets. */
+bool repeats_sequence_nak(const struct inferred_setup *s, uint32_t event, bool reorders);
 
 /* Returns whether the PSN of an ACK or NAK contradicts its MSN, which must be the number of
  * messages up to the PSN. Returns false if missing packets of the direction explain the

@@ -149,15 +149,62 @@ static uint32_t add_naks(struct talk *t, uint32_t psn)
     return frame;
 }
 
+static bool repeats_nak(const struct inferred_setup *s, uint32_t event)
+{
+    return repeats_sequence_nak(s, event, false);
+}
+
+static bool repeats_nak_if_reordered(const struct inferred_setup *s, uint32_t event)
+{
+    return repeats_sequence_nak(s, event, true);
+}
+
 /* After the expected request arrived, the next sequence NAK has a later PSN. */
 static void two_sequence_naks_have_two_psns(void)
 {
     struct talk t;
     uint32_t frame = add_naks(&t, 13);
 
-    EXPECT_EQ(first_wrong(&t, 0, repeats_sequence_nak), 0);
+    EXPECT_EQ(first_wrong(&t, 0, repeats_nak), 0);
     add_naks(&t, 12);
-    EXPECT_EQ(first_wrong(&t, 0, repeats_sequence_nak), frame);
+    EXPECT_EQ(first_wrong(&t, 0, repeats_nak), frame);
+    add_naks(&t, 12);
+    EXPECT_EQ(first_wrong(&t, 0, repeats_nak_if_reordered), frame);
+}
+
+/* Builds a conversation over IPv6, which has no identifications, with two equal sequence NAKs.
+ * Returns the frame of the second one, which follows `apart` ns after the first. */
+static uint32_t add_equal_naks(struct talk *t, uint64_t apart)
+{
+    uint32_t frame;
+
+    talk_init(t);
+    t->encap = ROCE_ENCAP_V2_IP6;
+    talk_send(t, ROCE_OP_RC_SEND_ONLY, 13, 10, 1);
+    talk_send(t, ROCE_OP_RC_SEND_ONLY, 15, 10, 1);
+    talk_ack(t, 13, ACK, 1);
+    talk_ack(t, 14, SEQ_NAK, 1);
+    t->time += apart;
+    frame = talk_ack(t, 14, SEQ_NAK, 1);
+    talk_send(t, ROCE_OP_RC_SEND_ONLY, 14, 10, 1);
+    talk_send(t, ROCE_OP_RC_SEND_ONLY, 15, 10, 1);
+    talk_ack(t, 15, ACK, 3);
+    return frame;
+}
+
+/* If the network reorders packets, it may deliver a copy of a packet some milliseconds later. */
+static void a_copy_of_a_sequence_nak_may_be_late(void)
+{
+    struct talk t;
+    uint32_t frame = add_equal_naks(&t, 0);
+
+    EXPECT_EQ(first_wrong(&t, 0, repeats_nak), 0);
+    add_equal_naks(&t, 2000000);
+    EXPECT_EQ(first_wrong(&t, 0, repeats_nak), frame);
+    add_equal_naks(&t, 2000000);
+    EXPECT_EQ(first_wrong(&t, 0, repeats_nak_if_reordered), 0);
+    add_equal_naks(&t, 50000000);
+    EXPECT_EQ(first_wrong(&t, 0, repeats_nak_if_reordered), frame);
 }
 
 /* The capture ends with a sequence NAK for a request that was not captured. */
@@ -183,4 +230,5 @@ static void the_msn_of_a_nak_counts_no_incomplete_message(void)
 SUITE("replay.order", TEST(the_responses_to_a_read_follow_each_other),
       TEST(the_msn_does_not_decrease_after_a_first), TEST(the_first_msn_counts_no_later_atomic),
       TEST(of_two_requests_with_one_psn_either_was_executed), TEST(two_sequence_naks_have_two_psns),
+      TEST(a_copy_of_a_sequence_nak_may_be_late),
       TEST(the_msn_of_a_nak_counts_no_incomplete_message))

@@ -50,9 +50,9 @@ uint32_t pcapng_block_len(bool big, const uint8_t *p, size_t len)
                : 0;
 }
 
-/* Returns the number of time stamp units per second for a value of if_tsresol. The value is a
- * negative power of ten, or of two if its top bit is 1. Returns 0 if the result needs more than 64
- * bits. */
+/* Returns the number of time stamp units per second for the value n of if_tsresol. A unit is 10^-n
+ * seconds. If the top bit of n is 1, a unit is 2^-m seconds, where m is the other seven bits.
+ * Returns 0 if the result needs more than 64 bits. */
 static uint64_t units_of(uint8_t resolution)
 {
     unsigned power = resolution & 0x7F;
@@ -343,7 +343,7 @@ size_t pcapng_section_with(uint8_t *buf, size_t cap, const char *application, co
 size_t pcapng_interface(uint8_t *buf, size_t cap, const char *name, const char *description,
                         uint32_t linktype, uint32_t snaplen)
 {
-    static const uint8_t nanoseconds = 9; /* if_tsresol: negative power of ten */
+    static const uint8_t nanoseconds = 9; /* if_tsresol: the unit is 10^-9 s */
     struct block block = begin_block(buf, cap, PCAPNG_INTERFACE, false);
 
     add_u32(&block, linktype);

@@ -105,9 +105,9 @@ uint32_t pcapng_process(bool big, const uint8_t *block, uint32_t len, uint32_t o
  */
 bool pcapng_is_written_by(bool big, const uint8_t *block, uint32_t len, const char *application);
 
-/* Copies the first comment of a section header to `text`, which has room for `cap` bytes, cap > 0,
- * without the spaces at its end. Truncates a longer comment. Returns the length; 0 if there is no
- * comment. */
+/* Copies the first comment of a section header to `text`, but not the spaces at the end of the
+ * comment. `text` has room for `cap` bytes, at least 1. Truncates a longer comment. Returns the
+ * length; 0 if there is no comment. */
 size_t pcapng_section_comment(bool big, const uint8_t *block, uint32_t len, char *text, size_t cap);
 
 /* Copies the description of an interface block to `text`, as pcapng_section_comment() copies a

@@ -4,8 +4,8 @@
  * sorted by time. rnic-run -w calls it when its programs have ended.
  *
  * Frames of one recording are nearly in order. Frames of different recordings are sorted only by
- * their time stamps. This is correct, because a device stamps a frame before it sends the frame. So
- * no response has an earlier time stamp than its request.
+ * their time stamps. A request always precedes its response: the device stamps the request before
+ * it sends the request.
  */
 #ifndef RNIC_PCAPNG_PCAPNG_JOIN_H
 #define RNIC_PCAPNG_PCAPNG_JOIN_H
@@ -29,9 +29,9 @@
 int pcapng_join(FILE *out, char *const *path, unsigned cnt, const char *comment,
                 struct error *error);
 
-/* Returns whether the file has the frames and interfaces that pcapng_join() would write for this
- * file alone, without a comment. Between them, it may have marks (pcapng_merge.h), which readers of
- * pcapng ignore. Sets *len to its length without an incomplete block at its end. */
+/* Returns whether pcapng_join() of this file alone, without a comment, would write the frames and
+ * interfaces of the file unchanged. The file may also have marks (pcapng_merge.h), which readers of
+ * pcapng ignore. If so, sets *len to the length of the file up to its last complete block. */
 bool pcapng_is_joined(const char *path, uint64_t *len);
 
 #endif

@@ -35,8 +35,8 @@ struct pcapng_ifaces {
     uint32_t cnt;
 };
 
-/* Returns the number of the interface with this block, and adds the interface if it is new. Returns
- * -ENOMEM if out of memory. */
+/* Returns the index of the interface whose interface block equals `block`. Adds the interface if it
+ * is new. Returns -ENOMEM if out of memory. */
 int pcapng_ifaces_number(struct pcapng_ifaces *ifaces, const uint8_t *block, uint32_t len);
 void pcapng_ifaces_free(struct pcapng_ifaces *ifaces);
 
@@ -53,16 +53,18 @@ int pcapng_merge_add(struct pcapng_merge *merge);
  * After -EINVAL, no more bytes of the stream are used. */
 int pcapng_merge_feed(struct pcapng_merge *merge, int stream, const uint8_t *data, size_t len);
 
-/* Ends a stream: its last mark no longer delays the frames of other streams. */
+/* Ends a stream. pcapng_merge_take() then passes on frames of other streams without waiting for
+ * this one. */
 void pcapng_merge_end(struct pcapng_merge *merge, int stream);
 
 typedef void pcapng_merge_fn(void *user, const uint8_t *block, size_t len);
 
 /*
  * Passes frames to `fn`, sorted by time, as blocks of one pcapng file. These are the frames whose
- * time is before `until` and before the latest mark of each stream. For an exact order, the caller
- * first reads the clock, then feeds all data, and then calls this function with the time read. With
- * UINT64_MAX, after the last data, the function passes all remaining frames.
+ * time is before `until` and before the latest mark of each stream. The order is exact if the
+ * caller reads the clock, then feeds all data, and then passes the time that it read as `until`.
+ * With UINT64_MAX, the function passes all frames, whatever the marks; the caller must have fed all
+ * data.
  */
 void pcapng_merge_take(struct pcapng_merge *merge, uint64_t until, pcapng_merge_fn *fn, void *user);
 

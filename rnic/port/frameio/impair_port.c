@@ -15,7 +15,7 @@
 /* A copy of a frame in transit. */
 struct queued_frame {
     struct delay_entry entry;  /* must be the first member: delay_line_take() returns its address */
-    struct queued_frame *next; /* next member of lane.due or of impair_port.unused */
+    struct queued_frame *next; /* next frame in the list lane.due or impair_port.unused */
     uint32_t len;
     unsigned flags;
     uint64_t stamp;
@@ -44,7 +44,8 @@ struct impair_port {
     bool impairs_in;     /* some rule applies to received frames */
     struct queued_frame *unused;
     struct rnic_port_stats stats;
-    struct tally_file tally; /* counters of rnic-run; may be closed */
+    struct tally_file tally; /* counters shared with rnic-run; tally.tally is NULL without
+                              * rnic-run */
     uint64_t now;            /* time passed to the current call, ns */
     struct impair_result result;
 };
@@ -351,9 +352,9 @@ void rnic_impair_port_count(struct rnic_port *front, const char *path)
 
     if (tally_open(&port->tally, path) != 0)
         return;
-    /* The port needs only the memory mapping of the tally file (counters shared with rnic-run), not
-     * its descriptor. It closes the descriptor now, because the program may close all its
-     * descriptors anyway. */
+    /* Counting needs only the memory mapping of the tally file. The program may close the
+     * descriptor and open another file with its number. The port must not close that file later, so
+     * it closes the descriptor now. */
     close(port->tally.fd);
     port->tally.fd = -1;
 }

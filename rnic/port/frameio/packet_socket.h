@@ -19,9 +19,9 @@ struct packet_socket {
                 * used until it is reopened */
     uint64_t
         reopen_at;    /* time of the next attempt to reopen a dead handle, ns; UINT64_MAX: never */
-    uint64_t spared;  /* Earliest time at which the handle is reopened after a failure, ns; 0: at
-                       * once. Set when the handle is reopened, so that repeated failures do not
-                       * reopen it in a loop. */
+    uint64_t spared;  /* time before which the handle is not reopened if it fails again, ns; 0: no
+                       * limit. Set at each reopening, so that a handle that fails repeatedly is not
+                       * reopened in a loop. */
     bool plain;       /* true: sendmmsg() fails on the descriptor, so pcap_inject() sends the
                        * frames one by one */
     char *expression; /* filter expression; NULL: no filter was set yet */

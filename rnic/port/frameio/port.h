@@ -95,10 +95,10 @@ struct rnic_port_ops {
     /* Fills `fds`, which has room for RNIC_PORT_FDS, with the descriptors to poll. Returns their
      * number. */
     unsigned (*fds)(const struct rnic_port *port, struct pollfd *fds);
-    /* If `on`, each received frame makes a descriptor of fds() ready from now on; otherwise a frame
-     * need not make one ready. Returns false if the port already has an unread frame, so that the
-     * caller must not sleep. The callback may be NULL: received frames then always make a
-     * descriptor ready. */
+    /* If `on`, each frame received from now on makes a descriptor of fds() ready. Otherwise the
+     * port may receive a frame without making a descriptor ready. Returns false if the port already
+     * has an unread frame: the caller must not sleep. A port without this function (NULL) always
+     * makes a descriptor ready. */
     bool (*arm)(struct rnic_port *port, bool on);
     /* Adds the counters of this port to *out. */
     void (*stats)(struct rnic_port *port, struct rnic_port_stats *out);

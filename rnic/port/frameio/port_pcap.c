@@ -19,14 +19,14 @@
 /* Time from a send that failed with ENOBUFS to the next attempt, ns. A real interface sends some
  * frames of its queue in this time. */
 #define RETRY_NS 20000u
-/* Intervals at which the port reads the socket that did not receive the last frames, ns.
- * OTHER_IDLE_NS: while the socket that received them is empty. OTHER_BUSY_NS: while the socket that
- * received them still receives frames. */
+/* The port has two sockets, and always reads the one that received the last frames. Intervals at
+ * which it also reads the other one, ns. OTHER_IDLE_NS: if the first socket had no frame.
+ * OTHER_BUSY_NS: if it had frames. */
 #define OTHER_IDLE_NS 3000u
 #define OTHER_BUSY_NS 20000u
-/* Time after which the port drops a frame whose send always fails with ENOBUFS, ns. Links drain
- * some frames in microseconds. A veth returns ENOBUFS for every frame longer than its peer's MTU
- * (Linux 6.7). */
+/* Time after which the port drops a frame whose send always fails with ENOBUFS, ns. A link whose
+ * queue is full accepts frames again after microseconds. But a veth returns ENOBUFS for every frame
+ * longer than the MTU of its peer (Linux 6.7). */
 #define REFUSED_NS 5000000u
 #define REOPEN_NS  100000000u /* time between two attempts to reopen a failed socket, ns */
 

@@ -3,11 +3,11 @@
  * Live port: sends and receives through libpcap on a network interface, and on the loopback for
  * frames between processes of this machine.
  *
- * The kernel routes packets to its own addresses over the loopback, so a frame for a local MAC
- * address never returns from a link. The port therefore sends such frames on the loopback. Every
- * process with a device listens there and receives the frames for its MAC address. The port sends
- * multicast frames on the interface and on the loopback. So all processes of this machine reach
- * each other, and themselves, on any interface.
+ * A frame for a MAC address of this machine would never come back from a link. The port therefore
+ * sends it on the loopback, as the kernel does with packets for its own addresses. Every process
+ * with a device listens there and receives the frames for its MAC address. The port sends multicast
+ * frames on the interface and on the loopback. So all processes of this machine reach each other,
+ * and themselves, on any interface.
  *
  * A kernel filter passes only frames for this process's QPNs, for QP 1 and for the multicast groups
  * that the process has joined. Other frames do not wake the process.

@@ -37,7 +37,8 @@ struct record {
     int fd;
     bool shared;
     uint32_t process;    /* id of this process */
-    uint64_t offset;     /* time of the recording minus CLOCK_MONOTONIC, ns */
+    uint64_t offset;     /* UTC minus CLOCK_MONOTONIC when rnic-run started, or otherwise when this
+                          * recording started, ns */
     uint64_t set_by[2];  /* sum of all changes of the time of day since the start of the recording,
                           * ns; [0]: at the current batch, [1]: at the previous batch */
     bool clock_is_noted; /* set_by was updated for the current batch */
@@ -60,16 +61,16 @@ static const struct rnic_port_ops record_ops;
 
 /* ---- writing the file ------------------------------------------------------------------------ */
 
-/* Returns the present time of the recording, ns, for a time stamp. Setting the time of day does not
- * change the time of the recording. */
+/* Returns the present time for a time stamp, ns. It is UTC, but setting the time of day during the
+ * recording does not change it. */
 static uint64_t record_time(const struct record *record)
 {
     return rnic_clock_ns(CLOCK_MONOTONIC) + record->offset;
 }
 
-/* Detects whether the time of day was set. If UTC minus CLOCK_MONOTONIC differs by only a few
- * microseconds from its last value, the cause is the time between the readings of the two
- * clocks. */
+/* Detects whether the time of day was set since the previous batch. Ignores a change of a few
+ * microseconds, because the two clocks, UTC and CLOCK_MONOTONIC, are not read at exactly the same
+ * time. */
 static void note_clock(struct record *record)
 {
     uint64_t set_by = rnic_utc_offset() - record->offset;
@@ -80,9 +81,9 @@ static void note_clock(struct record *record)
         record->set_by[0] = set_by;
 }
 
-/* Converts the time stamp of a received frame, which is a time of day, to the time of the
- * recording. If the time of day was set since the previous batch, the frame may have arrived before
- * or after the change. Returns the later of the two possible times, unless it is in the future. */
+/* Converts the time stamp of a received frame, which is a time of day, to the clock of
+ * record_time(). If the time of day was set since the previous batch, the frame may have arrived
+ * before or after the change. Returns the later possible time that is not in the future. */
 static uint64_t time_of(const struct record *record, uint64_t stamp)
 {
     uint64_t first = stamp - record->set_by[0], second = stamp - record->set_by[1], now;

@@ -38,8 +38,8 @@
 #define ACK_NEXT_NS 12000u
 /* longest delay of an ACK, in batches; a batch is all frames that are received at once */
 #define ACK_TURNS_MAX 32u
-/* A program that polls no later than this time (ns) after the end of a wait polls often enough to
- * send delayed ACKs. */
+/* A program that polls later than this time (ns) after the end of a wait polls too seldom to send
+ * delayed ACKs in time. */
 #define ACK_POLL_LATE_NS 50000u
 
 struct backoff {

@@ -46,9 +46,9 @@ static bool send_batch(struct rnic_live *live, uint64_t now)
 }
 
 /* Passes the frames in live->tx to the port. After the port has accepted them, starts the ACK
- * timers of the requests among them. While the program polls, live_receive() starts the timers
- * instead, at the next poll. Reading the clock here would cost as much as building a frame. Returns
- * false if the port is full. */
+ * timers of the requests among them. While the program polls, live_receive() starts the timers at
+ * the next poll instead, because reading the clock here would cost as much as building a frame.
+ * Returns false if the port is full. */
 static bool send_all(struct rnic_live *live, uint64_t now)
 {
     if (!send_batch(live, now))

@@ -151,10 +151,10 @@ void live_polled(struct rnic_live *live, bool moved, uint64_t now)
         live_wake(live);
 }
 
-/* Moves the poll thread away from the CPU of a program that reads its memory in a loop and so keeps
- * that CPU busy. On any other CPU, the poll thread preempts at most a peer process that waits for
- * an answer. If the sender runs on the same CPU as the poll thread, it wakes the thread without an
- * interrupt between CPUs. */
+/* Moves the poll thread away from the CPU of a program that reads its memory in a loop: the program
+ * would keep that CPU busy. Any other CPU is suitable, even that of the peer process that sends the
+ * frames. This process waits for an answer, so the poll thread may use its CPU. The process then
+ * wakes the poll thread without an interrupt between CPUs. */
 void live_keep_away(struct rnic_live *live, int cpu)
 {
     cpu_set_t set = live->thread.cpus;

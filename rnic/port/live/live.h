@@ -182,13 +182,14 @@ uint32_t rnic_live_block(const struct rnic_live *live);
 int rnic_live_claim(struct rnic_live *live, const char *name);
 void rnic_live_release(struct rnic_live *live, int claim);
 
-/* Owner of a name in the registry. CLAIMED: a process that can receive the packets which the owner
- * must answer. SQUATTED: a process of another user that cannot receive them. */
+/* Owner of a name in the registry, whose owner must answer certain packets. FREE: no process.
+ * CLAIMED: a process that can receive these packets. SQUATTED: a process of another user, which
+ * cannot receive them and so never answers. */
 enum rnic_live_claimed { RNIC_NAME_FREE, RNIC_NAME_CLAIMED, RNIC_NAME_SQUATTED };
 
-/* Returns what kind of process owns a name in the registry. For RNIC_NAME_SQUATTED, stores the
- * user of that process in *uid. For one second after CLAIMED, the result is CLAIMED if any process
- * owns the name: its user is not checked again. Needs no lock. */
+/* Returns what kind of process owns a name in the registry. For RNIC_NAME_SQUATTED, stores the user
+ * of that process in *uid. After RNIC_NAME_CLAIMED, calls within the next second check only whether
+ * the name has an owner, not whether the owner can receive packets. Needs no lock. */
 enum rnic_live_claimed rnic_live_claimed(struct rnic_live *live, const char *name, uint32_t *uid);
 
 /* Returns true if this process is the one that answers requests to QP 1 for which no process on the
@@ -254,9 +255,10 @@ int rnic_live_resolve(struct rnic_live *live, const uint8_t dgid[16], int sgid_i
  * child as in the parent.
  */
 
-/* Registers the fork handlers of this module. A module calls this function first if its own fork
- * handlers lock mutexes under which it opens and closes live devices. At a fork, the locks of the
- * handlers registered last are taken first (pthread_atfork(3)). */
+/* Registers the fork handlers of this module. A module that opens or closes live devices with a
+ * mutex locked, and locks this mutex in its own fork handlers, must call this function before it
+ * registers them. At a fork, the handlers registered last run first (pthread_atfork(3)), so that
+ * mutex is locked before the locks of the live devices. */
 void rnic_live_watch_forks(void);
 
 #endif

@@ -114,9 +114,9 @@ struct live_raw {
 
 #define LIVE_NAMES 8u /* number of names in rnic_live.checked */
 
-/* A name in the registry. rnic_live_claimed() has found that a process claimed the name and that
- * the user of this process can receive packets. Until `until`, rnic_live_claimed() does not check
- * the user again. */
+/* A name in the registry for which rnic_live_claimed() has returned RNIC_NAME_CLAIMED: the user of
+ * the owner can receive packets. Until `until`, rnic_live_claimed() does not check the user
+ * again. */
 struct live_name {
     char name[64];
     uint64_t until; /* time until which the result of the check is valid, ns */

@@ -7,8 +7,8 @@
  * 2. While the gate is shut, the poll thread naps. After each nap it checks whether the program
  *    still polls. If not, it drives the device and opens the gate.
  * 3. If the program sent something lately from another CPU, it may answer a request within
- *    microseconds. So the poll thread delays the ACKs of received frames. ACK and answer then reach
- *    the peer together, while the peer polls for the ACK.
+ *    microseconds. So the poll thread delays the ACKs of received frames. The program then sends
+ *    the ACKs together with its answer.
  * 4. On a machine with enough CPUs, the poll thread may spin before it sleeps. If frames arrived
  *    soon after it had fallen asleep, it spins longer the next times. Otherwise it spins less, and
  *    finally sleeps at once. It spins without the lock. If another thread ran on the CPU during
@@ -46,8 +46,8 @@
 #define NO_SPIN_MAX_NS 1000000000u /* longest period without spinning, ns */
 /* shortest slice that the scheduler grants, ns: sched_setattr(2) */
 #define SLICE_NS 100000u
-/* Maximum duration of a sleep that begins less than DOZE_NS after a frame, ns. A timer that the
- * program starts meanwhile and that expires after the sleep need not wake the thread. */
+/* For this time (ns) after a frame, each sleep of the thread lasts at most DOZE_NS. A timer that
+ * the program starts during a sleep, and that expires after it, need not wake the thread. */
 #define DOZE_NS 20000000u
 
 /* ---- settings of the scheduler --------------------------------------------------------------- */
@@ -211,9 +211,9 @@ enum turn {
     TURN_ANSWERED,
 };
 
-/* Called after the poll thread drove the device and handled frames or timers. Reads the clock
- * again, because driving may have taken long. If the time of the sleep were counted from `now`, the
- * thread would sleep again too early. */
+/* Called after the poll thread drove the device and handled frames or timers. The thread stays
+ * awake for a certain time after thread.moved_at, so moved_at is a new reading of the clock. `now`
+ * was read before the thread drove the device, which may have taken longer than that time. */
 static void note_moved(struct rnic_live *live, uint64_t now)
 {
     live->thread.moved_at = rnic_live_now();

@@ -123,8 +123,8 @@ static void make_printable(char *text)
 }
 
 /* Returns the text of a memory file. The sender is not trusted: the text is limited to TEXT_MAX,
- * and control characters for a terminal are replaced. Returns NULL for any other file, because
- * reading might block, or if out of memory. */
+ * and control characters for a terminal are replaced. Returns NULL if out of memory, and for any
+ * other kind of file, because reading it might block. */
 static char *read_text(int file)
 {
     off_t size = fcntl(file, F_GET_SEALS) < 0 ? -1 : lseek(file, 0, SEEK_END);

@@ -50,8 +50,9 @@ bool rnic_registry_has_device(unsigned ifindex, uint32_t uid);
 /* Fills in the abstract address of a name. Returns its length, or -ENAMETOOLONG. */
 int rnic_registry_address(struct sockaddr_un *addr, const char *iface, const char *name);
 
-/* Claims a name with a socket of type `type` that stays usable, unlike that of
- * rnic_registry_bind(). Used by process.c to listen. Returns a descriptor or a negative errno. */
+/* Claims a name with a socket of type `type` that can receive, unlike the socket of
+ * rnic_registry_bind(). Used by process.c and shm/hello.c to listen. Returns a descriptor or a
+ * negative errno. */
 int rnic_registry_bind_as(int type, const char *iface, const char *name);
 
 #endif

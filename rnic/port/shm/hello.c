@@ -16,7 +16,8 @@
  * messages without end */
 #define DRAIN_MAX 64u
 
-/* A message with one descriptor. Two descriptors fit, because CMSG_SPACE rounds up. */
+/* A message with one descriptor. A received message can have two, because CMSG_SPACE rounds the
+ * size of `control` up. */
 struct envelope {
     struct iovec iov;
     _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];

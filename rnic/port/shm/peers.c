@@ -25,9 +25,10 @@ static int watch_socket(struct shm_peers *peers, int fd, void *socket)
     return epoll_ctl(peers->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
-/* Adds a listening socket to the epoll set (EPOLL_CTL_ADD), or lets the epoll set report it again
- * if connections wait (EPOLL_CTL_MOD). The epoll set reports each new connection once. Otherwise it
- * would wake the process without end while no descriptor is left to accept a connection. */
+/* Adds a listening socket to the epoll set (EPOLL_CTL_ADD). With EPOLL_CTL_MOD, makes the epoll set
+ * report the socket again if it still has connections to accept. EPOLLET: the epoll set reports
+ * each new connection only once. Otherwise, if no descriptor is left to accept a connection, the
+ * connection would wake the process in a loop. */
 static int watch_name(struct shm_peers *peers, int op, struct shm_name *name)
 {
     struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data = {.ptr = name}};
@@ -309,7 +310,8 @@ void shm_peers_sweep(struct shm_peers *peers)
             i++;
         }
     }
-    /* now there are descriptors for connections that wait */
+    /* the freed rings have closed descriptors, so connections that found none can be accepted
+     * now */
     for (unsigned i = 0; peers->out_cnt + peers->in_cnt < before && i < peers->name_cnt; i++)
         (void)watch_name(peers, EPOLL_CTL_MOD, &peers->name[i]);
 }

@@ -24,7 +24,7 @@
  * socket. */
 enum shm_socket { SHM_LISTENS, SHM_READS, SHM_WRITES };
 
-/* A name of this process. */
+/* A name in the registry under which this process listens (hello.h). */
 struct shm_name {
     enum shm_socket kind;
     int fd;
@@ -92,8 +92,8 @@ void shm_peers_close(struct shm_peers *peers);
 /* Closes the descriptors only, in a child of fork(). */
 void shm_peers_drop(struct shm_peers *peers);
 
-/* Copies the names and MAC addresses of this machine's interfaces. The MAC address of a frame's
- * destination selects the interface whose names are searched for the peer. */
+/* Copies the names and MAC addresses of this machine's interfaces. The peer for a frame is a
+ * process on the interface with the destination MAC address of the frame. */
 void shm_peers_hosts(struct shm_peers *peers, const struct rnic_iface *list, size_t cnt);
 
 /* Claims the name of a QPN block. The first block also connects to the other processes. Returns 0

@@ -84,9 +84,10 @@ static int write_file(const char *path, const glob_t *found, const char *comment
     return rc;
 }
 
-/* Makes the only recording the file at `path`, if it needs no change except its end. So the end of
- * rnic-run takes no longer after many gigabytes. Returns false if the frames must be copied,
- * because the file has another owner, another mode or another name. */
+/* If there is only one recording and no comment, renames the recording to `path` and removes an
+ * incomplete block at its end. Copying many gigabytes would delay the end of rnic-run. Returns
+ * false if the frames must be copied: for example to sort them, or because the file at `path` has
+ * another owner or mode, or a hard link. */
 static bool move_file(const char *path, const glob_t *found, const char *comment)
 {
     struct stat to, from;

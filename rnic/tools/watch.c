@@ -112,9 +112,9 @@ static void write_header(struct watch *watch)
         watch->copy_failed = true;
 }
 
-/* Adds a block to the copy of the merged recording. If the copy has a comment, write_header()
- * replaces the first block, a section header, by one of fixed length, and end_copy() overwrites it
- * with the final comment. */
+/* Adds a block to the copy of the merged recording. If the copy has a comment, the first block,
+ * which is a section header, is replaced: write_header() writes one of fixed length, so that
+ * end_copy() can overwrite it with another one that has the final comment. */
 static void copy_block(struct watch *watch, const uint8_t *block, size_t len)
 {
     if (!watch->begun && *watch->comment)

@@ -70,8 +70,8 @@ enum rnic_resp_step rnic_resp_duplicate_atomic(struct rnic_responder *resp,
 }
 
 /* Repeats the newest ACK for a duplicate SEND or WRITE (R109, R110). A duplicate of the newest
- * packet is acknowledged even without AckReq. Otherwise the requester learns that its requests were
- * executed only from a later packet with AckReq, which may be lost again. */
+ * packet is acknowledged even without AckReq. Without this ACK, the requester would have to wait
+ * for the ACK of a later packet with AckReq, and the network may lose that packet, too. */
 enum rnic_resp_step rnic_resp_duplicate_ack(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     if (RNIC_FAULT(DUPLICATE_COUNTS) && roce_opcode_ends(pkt->op))

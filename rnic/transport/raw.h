@@ -16,7 +16,7 @@
 #define RNIC_RAW_MIN 14u            /* shortest frame: its Ethernet header, bytes */
 #define RNIC_RAW_MAX ROCE_FRAME_MAX /* longest frame that can be sent, bytes */
 
-/* Returns true if rnic_raw_post() would not return INVALID for *wr. The queue may be full. */
+/* Returns whether *wr is valid for rnic_raw_post(). Does not check whether the queue is full. */
 bool rnic_raw_accepts(const struct rnic_requester *req, const struct rnic_send_wr *wr);
 
 /* Posts a SEND of a frame, in the same way as rnic_requester_post(). Returns INVALID also for a

@@ -274,9 +274,10 @@ void rnic_requester_expire(struct rnic_requester *req, uint64_t now)
 
 /* Returns whether credits allow the WQE at cur to be sent (R134, R135). A message that uses a
  * receive WQE needs a credit. The first message without a credit may send its first packet, with
- * AckReq; its other packets follow after the ACK. If nothing is in flight, any message may do this;
- * otherwise a wrong MSN could block the queue. A retransmission needs no credit, because the
- * responder may have sent its first credits only after the first transmission (R153). */
+ * AckReq; its other packets follow after the ACK. If nothing is in flight, every message may send
+ * its first packet, so that a wrong MSN in an ACK cannot block the queue forever. A retransmission
+ * needs no credit, because the responder may have sent its first credits only after the first
+ * transmission (R153). */
 static bool has_credit(const struct rnic_requester *req, const struct rnic_swqe *wqe)
 {
     int32_t over;

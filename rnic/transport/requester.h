@@ -77,7 +77,7 @@ enum rnic_req_gate {
 
 /* Attributes of a QP in RTS. */
 struct rnic_requester_attr {
-    enum roce_svc svc; /* service: RC, UC or XRC */
+    enum roce_svc svc; /* service: RC, UC, XRC or UD */
     uint32_t path_mtu; /* path MTU, bytes */
     uint32_t dest_qpn;
     uint16_t pkey;
@@ -163,7 +163,7 @@ bool rnic_requester_drained(const struct rnic_requester *req);
  * ops->failed() may be called. */
 enum rnic_sq_post rnic_requester_post(struct rnic_requester *req, const struct rnic_send_wr *wr);
 
-/* Returns true if rnic_requester_post() would not return INVALID for this request. The queue may be
+/* Returns whether *wr is valid for rnic_requester_post(). Does not check whether the queue is
  * full. */
 bool rnic_requester_accepts(const struct rnic_requester *req, const struct rnic_send_wr *wr);
 

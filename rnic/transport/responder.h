@@ -91,7 +91,7 @@ enum rnic_nak_state { RNIC_NAK_NONE, RNIC_NAK_SEQ, RNIC_NAK_RNR };
 
 /* Attributes of a QP in RTR. */
 struct rnic_responder_attr {
-    enum roce_svc svc; /* service: RC, UC or XRC */
+    enum roce_svc svc; /* service: RC, UC, XRC or UD */
     bool credits;      /* ACKs carry the number of free receive WQEs (R106, R107); RC only */
     unsigned access;   /* enum rnic_access: operations that the peer may execute (R075) */
     uint32_t path_mtu; /* path MTU, bytes */

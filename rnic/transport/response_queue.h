@@ -44,8 +44,9 @@ bool rnic_response_queue_is_ack(const struct rnic_response_queue *queue);
 
 /* Queues an ACK or NAK for `pos`. If the last entry is an ACK or NAK, replaces that entry, or does
  * nothing if that entry has a later position. Exception: if an ACK is alone in the queue, a
- * sequence NAK does not replace it. A forged request with a later PSN can cause a NAK with a PSN
- * that the requester has not sent, which the requester must ignore (R137). */
+ * sequence NAK does not replace it. The cause of the NAK may be a forged request. The requester
+ * then ignores the NAK, because it has not sent a request with the PSN of the NAK (R137), but it
+ * still needs the ACK. */
 void rnic_response_queue_put_aeth(struct rnic_response_queue *queue, rnic_pos pos, uint8_t syndrome,
                                   uint32_t msn);
 

@@ -54,12 +54,12 @@ void rnic_respres_resize(struct rnic_respres_ring *ring, uint8_t max);
  * within its limit already received that response. */
 struct rnic_respres *rnic_respres_next(struct rnic_respres_ring *ring);
 
-/* Assigns resource `res` to a request and queues its response from the first PSN on. The caller
- * sets address, length and value. */
+/* Assigns resource `res`, which is the oldest one, to a request. Marks its response as queued: the
+ * caller queues the response, from the first PSN on, and sets address, length and value. */
 void rnic_respres_use(struct rnic_respres_ring *ring, struct rnic_respres *res, enum roce_kind kind,
                       rnic_pos pos, uint32_t cnt);
 
-/* Returns the READ whose duplicate is a READ request at `pos`, or NULL (R116). A duplicate has the
+/* Returns the READ of which a request at `pos` is a duplicate, or NULL (R116). A duplicate has the
  * R_Key of the original. Its address is advanced by whole packets of `mtu` bytes, and it ends
  * within the original range (R111, R112). */
 struct rnic_respres *rnic_respres_read(struct rnic_respres_ring *ring, rnic_pos pos, uint64_t va,

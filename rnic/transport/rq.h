@@ -10,8 +10,8 @@
 
 struct rnic_rwqe {
     uint64_t wr_id;
-    uint32_t len; /* total length of the SGEs, bytes; at most UINT32_MAX, which exceeds every
-                   * message */
+    uint32_t len; /* total length of the SGEs, bytes; UINT32_MAX for any greater total, because no
+                   * message is that long */
     uint32_t sge_cnt;
     struct rnic_sge sge[]; /* scatter list, max_sge entries */
 };
@@ -22,7 +22,7 @@ struct rnic_rq {
     uint16_t *fifo; /* ring: indices of posted WQEs */
     uint32_t wqe_len;
     uint32_t cap; /* number of WQEs in the block */
-    uint32_t max; /* maximum of WQEs in use, <= cap */
+    uint32_t max; /* maximum number of WQEs posted or taken, <= cap */
     uint32_t max_sge;
     uint32_t free_cnt;
     uint32_t fifo_head;

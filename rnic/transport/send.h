@@ -106,9 +106,9 @@ static inline bool rnic_wr_is_a19(enum rnic_wr_opcode opcode)
     return opcode == RNIC_WR_FLUSH || opcode == RNIC_WR_ATOMIC_WRITE;
 }
 
-/* Returns whether max_rd_atomic limits the operation (R130) and a fence waits for it (R131). Such
- * an operation has a separate response and uses a responder resource. FLUSH and ATOMIC WRITE are
- * such operations (A19; Linux rxe also uses one resource for each). */
+/* Returns whether the response to the operation is not an ACK, and the operation uses a responder
+ * resource. max_rd_atomic limits the number of these operations (R130), and a fence waits for them
+ * (R131). FLUSH and ATOMIC WRITE also use a resource each (A19; Linux rxe does the same). */
 static inline bool rnic_wr_is_fetch(enum rnic_wr_opcode opcode)
 {
     return opcode == RNIC_WR_READ || rnic_wr_is_atomic(opcode) || rnic_wr_is_a19(opcode);

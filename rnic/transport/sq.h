@@ -97,7 +97,7 @@ void rnic_sq_use_block(struct rnic_sq *sq, void *room);
 /* Frees the queue; a zeroed queue is allowed. */
 void rnic_sq_free(struct rnic_sq *sq);
 
-/* Removes all WQEs, which get no completion (R190). The next WQE begins a new connection. */
+/* Removes all WQEs without completions (R190), and resets `pos` and `ssn` for a new connection. */
 void rnic_sq_clear(struct rnic_sq *sq);
 
 enum rnic_sq_post { RNIC_SQ_POSTED, RNIC_SQ_FULL, RNIC_SQ_INVALID };

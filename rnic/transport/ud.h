@@ -27,10 +27,10 @@ enum rnic_sq_post rnic_ud_post(struct rnic_requester *req, const struct rnic_sen
 /* Returns true if rnic_ud_post() would not return INVALID for *wr. The queue may be full. */
 bool rnic_ud_accepts(const struct rnic_requester *req, const struct rnic_send_wr *wr);
 
-/* Builds the next datagram: fills in *pkt from the BTH on and its header template, and returns
- * true. Returns false if no datagram can be sent. The WQE is completed on return. The payload
- * points into registered memory, the queue, or `scratch` (path MTU bytes), the template into the
- * queue; the caller copies both before any other call. */
+/* Builds the next datagram in *pkt (header template, transport headers, payload), and returns true.
+ * Returns false if no datagram can be sent. The WQE is complete on return. So the caller copies the
+ * payload and the template before any other call: the payload is in registered memory, in the queue
+ * or in `scratch` (path MTU bytes), the template in the queue. */
 bool rnic_ud_output(struct rnic_requester *req, struct roce_pkt *pkt, uint8_t *scratch);
 
 /* Result of rnic_ud_input(): success, or the first check that failed. The values have the order of

@@ -38,7 +38,7 @@ enum rnic_access {
 };
 #define RNIC_ACCESS_ALL 0x31Fu /* all access rights */
 
-/* All accepted flags: rights, addressing mode, and the hints of IBV_ACCESS_OPTIONAL_RANGE. */
+/* All accepted flags: enum rnic_access, and the hints of IBV_ACCESS_OPTIONAL_RANGE. */
 #define RNIC_ACCESS_FLAGS 0x3FF003FFu
 
 /* Rights that can be granted to a peer. */
@@ -142,7 +142,7 @@ struct rnic_wc {
 /* Steps of a send request, in this order; RESENT may occur any number of times. */
 enum rnic_wr_step {
     RNIC_WR_STEP_POSTED,    /* the request is in the send queue */
-    RNIC_WR_STEP_FIRST,     /* the first packet of the request was built, not as a retransmission */
+    RNIC_WR_STEP_FIRST,     /* the first packet of the request was built for the first time */
     RNIC_WR_STEP_LAST,      /* the last packet of the request was built; reported again when it
                              * is retransmitted */
     RNIC_WR_STEP_RESENT,    /* a packet of the request was retransmitted */
@@ -165,7 +165,8 @@ enum rnic_event_type {
     RNIC_EVENT_QP_LAST_WQE_REACHED = 16,
 };
 
-/* Counters of the transport, with the names that operators use. The texts name the units. */
+/* Counters of the transport, each with a text that describes what it counts. Counters that mlx5 has
+ * too have the names of its hw_counters in sysfs. */
 #define RNIC_TRANSPORT_COUNTERS(X)                                                                 \
     X(rx_send_requests, "SEND request packets executed")                                           \
     X(rx_write_requests, "WRITE request packets executed")                                         \

@@ -4,10 +4,10 @@
 #include "ucma/command.h"
 
 /* Returns the RNR NAK timer code for this QP. If the peer retries forever (RNR retry count 7), the
- * time is 0.64 ms. Otherwise it is 655 ms, which Linux always uses (core/cm.c,
- * cm_init_qp_rtr_attr): on a busy machine, several times 0.64 ms may pass before the receiver runs,
- * and the peer would give up. The RNR retry count is taken from the REQ: the REP is not sent yet,
- * and the two usually contain the same value. */
+ * time is 0.64 ms. Otherwise the peer could give up on a busy machine, where several times 0.64 ms
+ * may pass before the receiver runs. So the time is then 655 ms, which Linux always uses
+ * (core/cm.c, cm_init_qp_rtr_attr). The RNR retry count is that of the REQ, because the REP is not
+ * sent yet. The two usually contain the same count. */
 static uint8_t rnr_timer(const struct uc_id *id)
 {
     enum { MS_655 = 0, MS_0_64 = 12, FOR_EVER = 7 };

@@ -198,9 +198,10 @@ static rnic_time events_fresh_until(const struct uc_file *file, uint32_t handle)
  * hangs. On Linux rping may hang, too (core/ucma.c, ucma_free_ctx), but there deleting an id takes
  * longer. Here the two threads also share the CPUs with the device.
  *
- * The function waits only for the thread that read the previous event of the channel, unless it is
- * the current thread, and at most EVENT_READ_NS after the event was queued. If the thread does not
- * read the event in this time, later calls do not wait until an event of the channel was read.
+ * The function waits only for the thread that read the previous event of the channel. If that is
+ * the current thread, the function does not wait. The wait ends EVENT_READ_NS after the event was
+ * queued. If the event is still unread then, this function stops waiting in later calls, until a
+ * thread reads an event of the channel.
  */
 void uc_wait_for_reader(const struct uc_id *id)
 {
@@ -303,9 +304,9 @@ ssize_t vcma_write(int fd, const void *buf, size_t len)
                 break;
             result = -waiters_wait(&waiter); /* waits until an event or a signal arrives */
         } while (result == 0);
-        /* Another thread closed the descriptor during this call. With a kernel CM, the call would
-         * keep the file open and wait forever; rping ends while one of its threads is in such a
-         * call. So this function also waits. */
+        /* Another thread closed the descriptor during this call, as rping does at its end. With a
+         * kernel CM, the call keeps the file open and waits until the process ends. So this
+         * function also waits. */
         if (result == -EBADF && hdr.cmd == RDMA_USER_CM_CMD_GET_EVENT) {
             pause();
             result = -EINTR;

@@ -12,9 +12,9 @@
 #include "base/clock.h"
 #include "ucma/ucma.h"
 
-/* Maximum time for which the parent waits after a fork, ns. Until the child closes its copies of
- * the parent's sockets, the registry names of these sockets stay claimed. The child closes them
- * right after the fork. */
+/* Time after a fork in which the parent waits for a registry name that is still claimed, ns. A name
+ * stays claimed until the child has closed its copy of the parent's socket, which it does right
+ * after the fork. */
 #define CHILD_START_NS UINT64_C(200000000)
 #define POLL_NS        UINT64_C(2000000)
 

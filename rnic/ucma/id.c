@@ -194,10 +194,9 @@ static bool claimed_elsewhere(struct uc_port *on, unsigned space, uint16_t port,
     return true;
 }
 
-/* Returns whether another process has claimed the port for an address that a claim of this process
- * would include. The names of the two claims in the registry differ: a claim at the address `gid`
- * conflicts with a claim at all addresses. A claim at all addresses (`gid` is NULL) conflicts with
- * a claim at any address. */
+/* Returns whether a claim of another process, with another name in the registry, conflicts with a
+ * claim of the port at the address `gid` (NULL: at all addresses). A claim at one address conflicts
+ * with a claim at all addresses. A claim at all addresses conflicts with a claim at any address. */
 static bool overlaps_elsewhere(struct uc_port *on, unsigned space, uint16_t port,
                                const uint8_t *gid)
 {

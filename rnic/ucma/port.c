@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Port: a device with its QP 1 and its CM engine. Each process that uses an interface has a QP 1
- * there, and receives every MAD sent to the port. The engine processes only MADs with its own
- * communication ids, whose upper bits are the number of the process's block of QPNs. One process
- * has claimed the name "gsi" in the registry; it answers the MADs for which no process is
- * responsible.
+ * there, and receives every MAD sent to the port. The engine of a process accepts requests for the
+ * services on which the process listens, and MADs with the communication ids of the process. The
+ * upper bits of these ids are the number of the process's block of QPNs. One process has claimed
+ * the name "gsi" in the registry; it answers the MADs for which no process is responsible.
  *
  * A port stays open until the process ends, as librdmacm keeps its devices open.
  */
@@ -176,8 +176,8 @@ bool uc_port_service_held(const struct uc_port *port, const char *name)
     return rnic_registry_held(port->device->iface, name);
 }
 
-/* Stores that the user was warned about `name`, a name in the registry (port/shared/registry.h).
- * Returns false if the warning was given before, or if too many names are stored. */
+/* Returns whether to warn the user about `name`, a name in the registry (port/shared/registry.h),
+ * and stores the name. Returns false if the name is stored already, or if no room is left. */
 static bool is_new_report(struct uc_port *port, const char *name)
 {
     for (unsigned i = 0; i < port->reported_cnt; i++)
@@ -363,7 +363,7 @@ static struct uc_port *open_port(struct ibv_device *device)
         result = ibv_req_notify_cq(port->cq, 0);
     if (result != 0)
         goto fail;
-    is_gsi_owner(port); /* claim the name "gsi", or report that its process cannot answer */
+    is_gsi_owner(port); /* claim the name "gsi", or warn if the process that has it cannot answer */
     port->next = ports;
     ports = port;
     uc_worker_wake(); /* the worker then also polls the new descriptors */

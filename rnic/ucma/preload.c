@@ -35,7 +35,7 @@
 #define EXPORT __attribute__((visibility("default")))
 #define NODES  "/dev/infiniband/"
 #define DEVICE NODES "rdma_cm"
-/* folder of sysfs files; /sys/class/infiniband_verbs begins with the same characters */
+/* prefix of the sysfs files in /sys/class/infiniband and /sys/class/infiniband_verbs */
 #define SYSFS   "/sys/class/infiniband"
 #define FDS_MAX 65536
 
@@ -212,10 +212,10 @@ int open64(const char *path, int flags, ...)
     return fd;
 }
 
-/* Called after a failed write(). If librdmacm requested an event and another thread has just
- * destroyed the channel, librdmacm used a descriptor from freed memory. With a kernel CM, the
- * write() usually blocks until the process ends (seen with rping). So this function waits before
- * write() returns EBADF, for longer than the process needs to end (worker.c, LINGER_NS). */
+/* Called after a failed write(). If a thread requests an event after another thread has destroyed
+ * the channel, librdmacm reads the descriptor from freed memory, and write() fails with EBADF. With
+ * a kernel CM, the write() usually blocks until the process ends (seen with rping). So this
+ * function waits for longer than the process needs to end (worker.c, LINGER_NS). */
 static void delay_late_reader(const void *buf, size_t len)
 {
     static const struct timespec moment = {.tv_sec = 5};

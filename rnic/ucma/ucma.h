@@ -233,9 +233,9 @@ bool uc_port_peer_gone(const struct uc_id *id);
 
 int uc_worker_start(void); /* Starts the worker thread if it is not running. Requires uc_lock. */
 void uc_worker_wake(void);
-/* Waits up to 200 ms until all queued MADs are sent; unlocks uc_lock while it waits. A kernel CM
- * sends its MADs before the call of the program returns. After the call, the program may call
- * _exit() at once. */
+/* Waits up to 200 ms until all queued MADs are sent, because the program may call _exit() right
+ * after its rdma_cm call. A kernel CM sends its MADs before the call returns. Unlocks uc_lock
+ * while it waits. */
 void uc_worker_flush(void);
 uint32_t uc_random(void);
 void uc_worker_forked(void); /* Resets the worker in a child of fork(), because the thread exists

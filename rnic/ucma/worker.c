@@ -241,11 +241,11 @@ static bool some_id_leaves(void)
 }
 
 /* Disconnects all ids of an ending process, as the kernel does when it closes the device. Waits up
- * to LINGER_NS for the answers. If a signal handler called exit(), the thread that it interrupted
- * may hold uc_lock and never release it, or it may hold the lock of the device, for which the
- * worker waits with uc_lock. So each wait for uc_lock is limited. This function does not use a
- * condition variable, which would lock uc_lock again without a limit. The interrupted thread may
- * also hold a lock of malloc(3). So this thread frees nothing: the worker deletes the ids. */
+ * to LINGER_NS for the answers. If a signal handler called exit(), the interrupted thread never
+ * releases its locks. These can be uc_lock, or the lock of the device, for which the worker then
+ * waits with uc_lock locked. So each wait for uc_lock has a time limit. A condition variable would
+ * lock uc_lock again without a limit. The interrupted thread can also have a lock of malloc(3), so
+ * the worker, and not this thread, deletes the ids. */
 __attribute__((destructor)) static void finish(void)
 {
     if (runs_in != getpid())

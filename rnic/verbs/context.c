@@ -395,8 +395,8 @@ struct ibv_context *ibv_import_device(int cmd_fd)
 
 /* ---- ibv_fork_init() ------------------------------------------------------------------------- */
 
-/* Succeeds without an effect: the device uses the program's own mappings, so copy-on-write cannot
- * separate them. */
+/* Succeeds without an effect: the device accesses memory through the mappings of the program, so
+ * both always use the same pages, also after the copy-on-write of a fork(). */
 int ibv_fork_init(void)
 {
     return 0;

@@ -336,8 +336,8 @@ SYMVER_PRIVATE(rnic_read_ibdev_sysfs_file, ibv_read_ibdev_sysfs_file);
 
 /* Sends delayed acknowledgements before the process ends. A hardware RNIC sends them before the
  * program can read the completions of the messages. _exit() may call this in a signal handler whose
- * thread has the locks, or in the child of a vfork(), which has another pid but shares this
- * memory. */
+ * thread has vdevice_lock, so the function does not wait for the lock. In the child of a vfork(),
+ * which shares this memory but has another pid, the function sends nothing. */
 static void flush_devices(void)
 {
     if (pthread_mutex_trylock(&vdevice_lock) != 0)

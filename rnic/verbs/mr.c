@@ -58,7 +58,7 @@ int vpd_renew(struct ibv_pd *ibv)
     if (result != 0)
         return result;
     struct rnic *rnic = vctx_lock(ibv->context);
-    if (pd->hca->inherited) /* another thread may have renewed the PD */
+    if (pd->hca->inherited) /* otherwise another thread has renewed the PD meanwhile */
         result = create_rnic_pd(pd, vctx_of(ibv->context)->hca, rnic);
     vctx_unlock(ibv->context);
     return result;
@@ -378,8 +378,7 @@ static int fetched_memory(struct ibv_pd *pd, const struct ibv_sge *sge, bool wri
         return EINVAL;
     if (write && !(mr->access & IBV_ACCESS_LOCAL_WRITE))
         return EPERM;
-    uint64_t off = sge->addr - mr->iova; /* offset in the region; wraps to a large number for an
-                                          * address before the region */
+    uint64_t off = sge->addr - mr->iova; /* offset in the region */
     if (sge->addr < mr->iova || off > mr->ibv.length || sge->length > mr->ibv.length - off)
         return EFAULT;
     *at = (char *)((uintptr_t)mr->ibv.addr + off);

@@ -16,9 +16,9 @@
  * Locks: any thread may call any verb. The device's lock protects all objects of the device. Leaf
  * locks below it are the lock of each event queue and the mutexes in the ABI's structures
  * (ibv_cq.mutex and so on, for acknowledged events). The lock of the device list is locked before
- * the device's lock, and never after it. A work request builder has its QP's lock from
- * ibv_wr_start() to ibv_wr_complete(), locked before the device's. No thread waits while it has the
- * device's lock.
+ * the device's lock, and never after it. The lock of a QP's work request builder is locked from
+ * ibv_wr_start() to ibv_wr_complete() or ibv_wr_abort(), and before the device's lock. No thread
+ * waits while it has the device's lock.
  *
  * Functions of the verbs header return the values that its manual pages document: 0 or an errno, or
  * NULL or -1 with errno. Our own functions return 0 or an errno.
@@ -145,8 +145,9 @@ static inline struct rnic *vhca_lock(struct vhca *hca)
     return rnic_live_lock(hca->live);
 }
 
-/* Locks the device and sends the delayed ACKs, for calls that change or destroy objects which an
- * acknowledged request used (rnic_live_settle()). */
+/* Locks the device and sends the delayed ACKs. Called before a QP, memory region or window is
+ * changed or destroyed, because the program may already have read the message that such an ACK
+ * acknowledges (rnic_live_settle()). */
 static inline void vhca_lock_settled(struct vhca *hca)
 {
     rnic_live_lock(hca->live);
@@ -408,8 +409,8 @@ static inline struct rnic_pd *vpd_rnic(struct ibv_pd *pd)
 
 /* If `pd` is a parent domain, increments its reference count and returns it; otherwise returns
  * NULL. Called with the device's lock. As with mlx5, QPs, SRQs and CQs use the parent domain, and
- * all other objects use its PD. The QP, SRQ or CQ stores the result, because a program may free the
- * `pd` of an object before the object: pyverbs unimports a PD first. */
+ * all other objects use its PD. The QP, SRQ or CQ stores the result for vpd_release(), which cannot
+ * use `pd`: pyverbs unimports, and so frees, a PD before the objects that use it. */
 static inline struct vpd *vpd_hold(struct ibv_pd *pd)
 {
     struct vpd *domain = pd && vpd_of(pd)->parent ? vpd_of(pd) : NULL;

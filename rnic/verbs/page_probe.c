@@ -169,10 +169,10 @@ static bool can_access_pages(const void *addr, size_t len, bool write)
 static const int signals[] = {SIGSEGV, SIGBUS};
 #define SIGNALS (sizeof signals / sizeof *signals)
 
-/* Handlers that were installed before ours, by signal and level. If the program installs its own
- * handler over ours, this file installs another handler over it, one level higher. The program's
- * handler may call or reinstall the handler that it replaced, which is our handler of the level
- * below. An entry is written before our handler of that level is installed. */
+/* Handlers that ours replaced, by signal and level. If the program replaces our handler, this file
+ * installs its handler of the next level over that of the program. Each level has a separate
+ * function, because the program's handler may call or reinstall our handler of the level below. An
+ * entry is written before our handler of that level is installed. */
 static struct sigaction before[SIGNALS][LEVELS];
 static unsigned used[SIGNALS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -194,7 +194,7 @@ static void call_previous_handler(const struct sigaction *to, int sig, siginfo_t
 {
     const struct sigaction fatal = {.sa_handler = SIG_DFL};
     bool sent =
-        info->si_code <= 0; /* a signal sent by a process, unlike a fault, does not repeat */
+        info->si_code <= 0; /* a process sent the signal; unlike a fault, it does not repeat */
     if (to->sa_flags & SA_SIGINFO) {
         to->sa_sigaction(sig, info, context);
     } else if (to->sa_handler != SIG_DFL && to->sa_handler != SIG_IGN) {
@@ -219,9 +219,8 @@ static void handle_fault(unsigned level, int sig, siginfo_t *info, void *context
             call_previous_handler(&before[i][level], sig, info, context);
 }
 
-/* Another library may install its own handler over ours; this file then installs the next of these
- * functions. before[n] is the handler that take_n() replaced, and that take_n() calls for other
- * faults. */
+/* Defines our handler of level n. If a fault is not from page_probe_touch(), take_n() calls the
+ * handler that it replaced, before[signal][n]. */
 #define TAKE(n)                                                                                    \
     static void take_##n(int sig, siginfo_t *info, void *context)                                  \
     {                                                                                              \
@@ -311,9 +310,9 @@ static bool needs_syscall(void)
     return looked.asks;
 }
 
-/* Writes a byte without changing its value. The operand is volatile, because a compiler could turn
- * this into a read. Comparing the byte first would be a use of uninitialized memory for valgrind.
- */
+/* Writes a byte without changing its value. The operand is volatile, because a compiler may
+ * replace an OR with the constant 0 by a read. Valgrind would report a comparison of the byte as a
+ * use of uninitialized memory. */
 static void write_unchanged(volatile uint8_t *byte)
 {
     static const volatile uint8_t nothing = 0;

@@ -220,7 +220,8 @@ struct timeline *timeline_new(const char *path, struct rnic *rnic)
     timeline->tally.fd = -1;
     if (slash &&
         snprintf(name, sizeof name, "%.*s/tally", (int)(slash - path), path) < (int)sizeof name)
-        /* there is no tally if the user set RNIC_TIMELINE without rnic-run */
+        /* ignore an error: only rnic-run creates this file of counters (port/sys/tally.h), and the
+         * user may have set RNIC_TIMELINE without rnic-run */
         (void)tally_open(&timeline->tally, name);
     rnic_watch(rnic, on_step, timeline);
     pthread_mutex_lock(&all_lock);

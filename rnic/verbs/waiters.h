@@ -56,7 +56,7 @@ static inline void waiters_wake(struct waiters *waiters)
     struct waiter *waiter = waiters->first;
     waiters->first = NULL;
     while (waiter) {
-        struct waiter *next = waiter->next; /* the waiting thread may end after sem_post() */
+        struct waiter *next = waiter->next; /* *waiter may be gone after sem_post() */
         waiter->at = NULL;
         sem_post(&waiter->woken);
         waiter = next;

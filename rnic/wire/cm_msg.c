@@ -55,8 +55,10 @@ const struct roce_hdr_info *roce_cm_info(enum roce_cm cm)
     return &infos[cm];
 }
 
-/* Returns the code of the time delay + 2 * lifetime. A code is the exponent of a power of two. So
- * the code of a sum is the greater of two codes, or one more if they differ by at most 1. */
+/* Returns the code of the time delay + 2 * lifetime, rounded to a power of two. A code is the
+ * exponent of the time, so packet_life_time + 1 is the code of 2 * lifetime. The result is the
+ * greater of this code and ack_delay, or one more if the two differ by at most 1 (as in Linux,
+ * core/cm.c, cm_ack_timeout). */
 uint8_t roce_cm_ack_timeout(uint8_t ack_delay, uint8_t packet_life_time)
 {
     unsigned both = packet_life_time + 1u;

@@ -70,9 +70,9 @@ enum roce_cm_transport {
 };
 #define ROCE_CM_EXT_TRANSPORT_XRC 1u
 
-/* Upper 32 bits of the transaction id of a DREQ that stands for a program that ended without a
- * DREQ: "gone" in ASCII. The ended program cannot send it, so its peer process on the same machine
- * sends it to itself (rnic/ucma/worker.c). The receiver only copies the id to its DREP. */
+/* Upper 32 bits of the transaction id of a DREQ that replaces the DREQ of a killed process: "gone"
+ * in ASCII. The peer process on the same machine sends this DREQ to its own port
+ * (rnic/ucma/worker.c). The receiver only copies the transaction id to its DREP. */
 #define ROCE_CM_TID_GONE 0x676F6E65u
 
 /* APR status "alternate paths not supported", always sent because RoCE has no alternate paths

@@ -17,7 +17,7 @@
 #define ROCE_RNR_CODES         32u /* number of RNR timer codes */
 #define ROCE_CREDIT_CODES      32u /* number of credit codes */
 #define ROCE_CREDIT_NONE       31u /* value of the credit field that means "credits not valid" */
-#define ROCE_CREDITS_UNLIMITED UINT32_MAX /* the responder reports no credits */
+#define ROCE_CREDITS_UNLIMITED UINT32_MAX /* number of credits for ROCE_CREDIT_NONE: no limit */
 #define ROCE_NEVER_NS          UINT64_MAX /* value of a time that means "never" or "unknown", ns */
 
 /* Returns the wait for RNR NAK timer code 0..31, ns. Code 0 is the longest: 655.36 ms. */

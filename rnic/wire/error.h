@@ -8,7 +8,7 @@
 enum roce_error {
     ROCE_OK = 0,
     ROCE_ERR_NOT_ROCE = -1,  /* the packet belongs to another protocol */
-    ROCE_ERR_CUT = -2,       /* the capture ends before the transport header */
+    ROCE_ERR_CUT = -2,       /* the capture ends before the end of the BTH or of the MAD */
     ROCE_ERR_MALFORMED = -3, /* the headers cannot be parsed up to the BTH; roce_pkt.defects has the
                               * reason */
     ROCE_ERR_NOSPACE = -4,   /* the caller's buffer is too small */

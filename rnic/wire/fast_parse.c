@@ -32,9 +32,9 @@ static bool ip4_checksum_is_right(const uint8_t *p)
 }
 
 /* Returns whether the frame has Ethernet without tags, IPv4 without options or fragments, UDP,
- * correct lengths and checksum, and no trailer. Tests the bytes of the frame, not the parsed
- * members. Compilers would combine the reads of two members into one load, which would have to wait
- * for both stores. */
+ * correct lengths and checksum, and no trailer. Tests the bytes of the frame: if the
+ * function tested members of *pkt that were just written, compilers would combine the reads of two
+ * members into one load, which would have to wait for the stores to both members. */
 static bool is_common_envelope(const uint8_t *frame, size_t wire_len)
 {
     const uint8_t *ip = frame + AT_IP4, *udp = frame + AT_UDP;

@@ -18,9 +18,9 @@
  * writable memory, and to a mask of 64 bytes. The mask covers the longest headers up to byte 4 of
  * the BTH. Because its length is constant, compilers apply it in vector registers.
  *
- * `len` is for a long packet in read-only memory: the number of its first bytes, at most 64, that
- * are copied and masked. It must include the last masked byte; 48 is fastest with ISA-L
- * (tests/bench/bench_wire).
+ * struct mask.len is for a long packet in read-only memory. It is the number of the first bytes, at
+ * most 64, that are copied and masked, so it must include the last masked byte. With ISA-L, 48 is
+ * fastest (tests/bench/bench_wire).
  */
 #define MASK_LEN   ROCE_CRC_ONES
 #define PLACES_MAX 16
@@ -85,8 +85,8 @@ static bool places_valid(enum roce_encap encap, size_t bth_off, size_t icrc_off)
  * header to byte 4 of the BTH. IP options or extension headers may be between the two parts. */
 static void put_mask(const struct mask *mask, uint8_t *net, size_t bth_off)
 {
-    size_t split = mask->bth_off - ROCE_UDP_LEN; /* without UDP, no masked byte is in the 8 bytes
-                                                  * before the BTH, so the split is also correct */
+    size_t split = mask->bth_off - ROCE_UDP_LEN; /* also right without UDP, because the two
+                                                  * parts are then adjacent */
 
     for (size_t i = 0; i < split; i++)
         net[i] |= mask->ff[i];
@@ -172,9 +172,9 @@ uint32_t roce_icrc_own(enum roce_encap encap, uint8_t *net, size_t bth_off, size
 
     if (!places_valid(encap, bth_off, icrc_off) || bth_off != masks[encap].bth_off)
         return roce_icrc(encap, net, bth_off, icrc_off);
-    /* Save the masked bytes, and set their bits to ones, byte by byte. roce_pkt_build() has just
-     * written the header. Loading it into vector registers would have to wait for these stores,
-     * which took a third of the function's time. */
+    /* Save the masked bytes, and set their bits to ones, byte by byte. A load of the header
+     * into a vector register would have to wait for the stores with which roce_pkt_build() has just
+     * written the header: this took a third of the function's time. */
     switch (encap) {
 #define SAVE(off, ones) *at++ = net[off], net[off] |= (ones);
 #define BACK(off, ones) net[off] = *at++;

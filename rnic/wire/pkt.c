@@ -293,8 +293,8 @@ void roce_pkt_init(struct roce_pkt *pkt, enum roce_encap encap, uint8_t opcode)
     roce_envelope_init(pkt);
 }
 
-/* Writes the BTH of the model at `p`, with `padcnt` instead of the pad count of the model. This is
- * a separate function, because it copies the BTH, which most packets do not need. */
+/* Writes the BTH of the model at `p`, with `padcnt` instead of the pad count of the model. A
+ * separate function, because it copies struct roce_bth, and most packets do not need the copy. */
 static void put_padcnt(const struct roce_pkt *pkt, unsigned padcnt, uint8_t *p)
 {
     struct roce_bth bth = pkt->bth;

@@ -170,7 +170,8 @@ struct roce_pkt {
  *                     the headers.
  * ROCE_ERR_NOT_ROCE   for another protocol, and for a fragment without a UDP header
  * ROCE_ERR_CUT        if the capture ends before the end of the BTH
- * ROCE_ERR_MALFORMED  if a WALK defect precedes the BTH; pkt->defects has the defect
+ * ROCE_ERR_MALFORMED  if a defect of severity ROCE_DEFECT_WALK precedes the BTH; it is in
+ *                     pkt->defects
  *
  * In every case all members of *pkt are set; members that were not parsed are zero.
  */

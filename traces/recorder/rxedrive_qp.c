@@ -17,7 +17,7 @@
 enum {
     PORT = 1,
     CM_PORT = 18515,    /* rdma_cm service port */
-    CM_EVENT_MS = 2000, /* address and route resolution */
+    CM_EVENT_MS = 2000, /* timeout of resolving an address or a route, ms */
 };
 
 static const char private_data[] = "RoCEdrill";

@@ -28,7 +28,7 @@ struct op {
 struct step {
     const struct op *op;
     const char *text; /* text on the command line */
-    const char *rest; /* command of the step sh */
+    const char *rest; /* shell command of a step `sh` */
     uint64_t value, value2;
     uint64_t off; /* offset in the responder's region */
     int requester;

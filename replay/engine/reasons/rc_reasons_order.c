@@ -173,6 +173,15 @@ static bool answers_before_first(const struct response_case *c)
            roce_psn_diff(roce_psn_of(event_packet(s, c->event)->msn), roce_psn_of(s->msn)) <= 0;
 }
 
+/* Returns whether a response counts its own request in the MSN. A READ response First does so if it
+ * does so in the whole direction (R103). */
+static bool counts_itself(const struct inferred_setup *s, uint32_t event)
+{
+    return counts_messages(s, event) ||
+           (event_opcode(s, event)->kind == ROCE_KIND_READ_RESP &&
+            event_opcode(s, event)->pos == ROCE_POS_FIRST && s->read_first_msn == 0);
+}
+
 /* Returns whether the network reordered the responses to two copies of a READ or atomic: the
  * recorded responses have the MSNs of our two responses in the opposite order. */
 static bool answers_swapped(const struct response_case *c)
@@ -186,14 +195,14 @@ static bool answers_swapped(const struct response_case *c)
     bool swapped = false; /* another recorded response has the MSN of our response, and of these two
                            * recorded responses, the later one has the lower MSN */
 
-    if (!c->counts || !c->ours || !counts_messages(s, c->event) ||
+    if (!c->counts || !c->ours || !counts_itself(s, c->event) ||
         (kind != ROCE_KIND_READ_RESP && kind != ROCE_KIND_ATOMIC_ACK))
         return false;
     for (uint32_t i = first; i < s->event_cnt && (i < c->event || i - c->event <= LOOK_BACK); i++) {
         uint32_t other;
 
         if (!s->event[i].response || !s->event[i].usable || s->event[i].rel != rel ||
-            event_opcode(s, i)->kind != kind || !counts_messages(s, i))
+            event_opcode(s, i)->kind != kind || !counts_itself(s, i))
             continue;
         other = event_packet(s, i)->msn;
         same += other == msn;

@@ -58,6 +58,8 @@ struct search {
     uint32_t start[WINDOW]; /* ring of the latest requests that may begin a use: indices into
                              * conn.pkt */
     bool again[WINDOW];     /* for each request in `start`: may_begin_again() */
+    bool inside[WINDOW];    /* for each request in `start`: its PSN is not the first one of its side
+                             * in the present use */
     uint32_t start_cnt;
     uint32_t answered; /* first response in the present use: index into conn.pkt, or conn.cnt */
     uint64_t effort;
@@ -192,7 +194,12 @@ static uint32_t find_start(struct search *s, uint32_t from, uint32_t odd, uint32
         if (sum <= least[after]) {
             bool before = sum >= USE_ODD;
 
-            sum += cost_of_start(s, start, s->again[n % WINDOW], to, least[after] - sum, &at);
+            /* The present use explains the request as a retransmission. It begins a use only if the
+             * capture lacks the first request of that use. */
+            if (s->inside[n % WINDOW] && s->cost[start] < USE_ODD)
+                sum += USE_ODD;
+            if (sum <= least[after])
+                sum += cost_of_start(s, start, s->again[n % WINDOW], to, least[after] - sum, &at);
             if (s->again[n % WINDOW] && s->cost[start] >= USE_ODD && !before) {
                 whole = start;
                 whole_stop = at;
@@ -258,7 +265,8 @@ static bool may_begin_again(const struct search *s, const struct supposed_use *u
 
 /* Records packet `i` if it may be the first request of a use: its PSN does not follow that of the
  * previous request of its side, which is in `last`. */
-static void note_start(struct search *s, uint32_t i, bool again, const struct trace_packet **last)
+static void note_start(struct search *s, const struct supposed_use *use, uint32_t i, bool again,
+                       const struct trace_packet **last)
 {
     uint32_t idx = s->conn->pkt[i];
     const struct trace_packet *p = &s->trace->pkt[idx], **before = &last[s->owner[idx].side];
@@ -268,7 +276,10 @@ static void note_start(struct search *s, uint32_t i, bool again, const struct tr
     if (!roce_opcode_is_request(roce_opcode(p->opcode)))
         return;
     if (off != 1 && !(read && off > 0 && off < 1024)) {
+        const struct use_side *side = &use->side[s->owner[idx].side];
+
         s->again[s->start_cnt % WINDOW] = again;
+        s->inside[s->start_cnt % WINDOW] = side->started && p->psn != side->base.v;
         s->start[s->start_cnt++ % WINDOW] = i;
     }
     *before = p;
@@ -379,7 +390,7 @@ static void search_conn(struct search *s, struct qp_uses *uses)
     for (uint32_t i = 0; i < conn->cnt && !s->no_memory; i++) {
         uint32_t start = 0;
 
-        note_start(s, i, may_begin_again(s, &use, i, sent), last);
+        note_start(s, &use, i, may_begin_again(s, &use, i, sent), last);
         sent[s->owner[conn->pkt[i]].side] = packet_at(s, i);
         if (i < s->answered &&
             roce_opcode_is_response(roce_opcode(s->trace->pkt[conn->pkt[i]].opcode)))

@@ -498,6 +498,8 @@ static void recordings_once_failed_wrongly_pass(void)
         {REUSED, 700207, "a third use begins before the second one is compared"},
         {REUSED, 700210, "the first request of a use differs only in its operand"},
         {REUSED, 700236, "the first request of a use is the last packet of the capture"},
+        {REUSED_BAD, 700078, "a requester restarts a READ before the next use"},
+        {REUSED_LATE, 700042, "a requester retransmits acknowledged requests before the next use"},
         {REUSED_MIXED, 700021, "a READ response First arrives after the next copy"},
         {REUSED_BAD, 700163, "a requester goes back because of a NAK before the next use"},
         {REUSED_MIXED, 700298, "a use without responses waits for requests of a later use"},

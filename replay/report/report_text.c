@@ -434,37 +434,43 @@ static void print_peers(FILE *out, const struct replay *r)
               out);
 }
 
-/* Prints how much traffic could not be compared, and the reasons. This traffic does not count for
- * the verdict. */
-static void print_unjudged(FILE *out, const struct replay *r)
+/* Responses that could not be judged, which do not count for the verdict. */
+struct unjudged {
+    struct inconclusive_reason reason[INCONCLUSIVE_REASONS];
+    uint32_t compared, inconclusive; /* numbers of responses; `compared` includes `inconclusive` */
+};
+
+static struct unjudged count_unjudged(const struct replay *r)
 {
-    struct inconclusive_reason sum[INCONCLUSIVE_REASONS] = {{NULL, 0}};
-    uint32_t compared = 0, inconclusive = 0;
+    struct unjudged sum = {.compared = 0};
 
     for (uint32_t i = 0; i < r->session.dir_cnt; i++) {
         const struct response_result *res = r->responses.result ? &r->responses.result[i] : NULL;
 
         if (!res)
             continue;
-        compared += res->compared;
-        inconclusive += res->inconclusive;
+        sum.compared += res->compared;
+        sum.inconclusive += res->inconclusive;
         for (unsigned k = 0; k < INCONCLUSIVE_REASONS && res->reason[k].responses; k++)
-            inconclusive_reason_add(sum, res->reason[k].why, res->reason[k].responses);
+            inconclusive_reason_add(sum.reason, res->reason[k].why, res->reason[k].responses);
     }
-    if (inconclusive == 0)
-        return;
-    fprintf(out, "not judged: %u of %u responses:", inconclusive, compared);
-    for (unsigned i = 0; i < INCONCLUSIVE_REASONS && sum[i].responses; i++)
-        fprintf(out, "%s %u because the capture %s", i ? "," : "", sum[i].responses, sum[i].why);
-    fputc('\n', out);
+    return sum;
+}
+
+/* Prints the reasons why responses are inconclusive, with the number of responses of each. */
+static void print_reasons(FILE *out, const struct unjudged *sum)
+{
+    for (unsigned i = 0; i < INCONCLUSIVE_REASONS && sum->reason[i].responses; i++)
+        fprintf(out, "%s %u because the capture %s", i ? "," : "", sum->reason[i].responses,
+                sum->reason[i].why);
 }
 
 void report_text(FILE *out, const struct replay *r, const struct report_options *options)
 {
     uint32_t sides = 0;
     const struct response_comparison *all = &r->responses;
-    uint32_t cnt[3] = {0}, stream_cnt[3] = {0}, exchange_cnt[3] = {0}, known = 0, inconclusive = 0;
-    uint32_t missing = 0;
+    uint32_t cnt[3] = {0}, stream_cnt[3] = {0}, exchange_cnt[3] = {0}, known = 0, missing = 0;
+    const struct unjudged unjudged = count_unjudged(r);
     bool unseen = false;
 
     put_escaped(out, r->trace.name);
@@ -484,14 +490,17 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
         fprintf(
             out, "payload not compared: %u packet%s cut to %u bytes; the headers are compared\n",
             r->trace.cut_payloads, r->trace.cut_payloads == 1 ? " is" : "s are", r->trace.cut_len);
-    print_unjudged(out, r);
+    if (unjudged.inconclusive) {
+        fprintf(out, "not judged: %u of %u responses:", unjudged.inconclusive, unjudged.compared);
+        print_reasons(out, &unjudged);
+        fputc('\n', out);
+    }
     for (uint32_t i = 0; i < r->session.dir_cnt; i++) {
         print_direction(out, r, i, options);
         cnt[report_run_verdict(r, i)]++;
         sides += skipped_sides(r, i);
         known += all->result ? all->result[i].known_frames : 0;
         known += r->requests.result ? r->requests.result[i].known_frames : 0;
-        inconclusive += all->result ? all->result[i].inconclusive : 0;
         missing += all->result ? all->result[i].not_captured : 0;
     }
     for (uint32_t i = 0; i < r->dgrams.cnt; i++) {
@@ -533,9 +542,11 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
     if (known)
         fprintf(out, "; %u known deviation%s of %s", known, known == 1 ? "" : "s",
                 is_auto(r) ? "linux-rxe" : r->quirks);
-    if (inconclusive)
-        fprintf(out, "; %u response%s inconclusive because packets were not captured", inconclusive,
-                inconclusive == 1 ? "" : "s");
+    if (unjudged.inconclusive) {
+        fprintf(out, "; %u response%s inconclusive:", unjudged.inconclusive,
+                unjudged.inconclusive == 1 ? "" : "s");
+        print_reasons(out, &unjudged);
+    }
     if (missing)
         fprintf(out, "; %u response%s missing in the capture, not compared", missing,
                 missing == 1 ? "" : "s");

@@ -620,9 +620,8 @@ static int compare_direction_again(struct response_comparison *all, struct sessi
     free(by_psn);
     if (res->compared == res->inconclusive && res->diff_frames == 0) {
         res->verdict = VERDICT_SKIPPED;
-        res->skip = res->inconclusive
-                        ? "all responses are inconclusive, because packets were not captured"
-                        : "no captured response can be compared";
+        res->skip = res->inconclusive ? "all responses are inconclusive"
+                                      : "no captured response can be compared";
     }
     return rc;
 }

@@ -681,6 +681,34 @@ static void lone_uc_directions_are_paired(void)
 
 /* A packet has another transport service than the first packet of the QP. The finding must name
  * both services. */
+/* A WRITE in one direction and a READ in the other direction are not answered. The UDP source port
+ * follows from both QPNs, which shows that the two directions are one connection. With another
+ * port, nothing shows it. */
+static void unanswered_requests_in_both_directions_are_one_connection(void)
+{
+    for (int linux_port = 0; linux_port < 2; linux_port++) {
+        struct flowgen_conn first;
+        struct roce_pkt p;
+        struct flowgen g;
+
+        flowgen_begin(&g);
+        first = g.conn;
+        g.conn = flowgen_conn_of(7, 0x111, 0x222);
+        flowgen_write(&g, 0, 3000); /* another connection of the two hosts */
+        g.conn = first;
+        g.conn.sport = (uint16_t)(first.sport ^ !linux_port);
+        p = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
+        flowgen_put(&g, 0, &p);
+        p = flowgen_req(&g, 1, ROCE_OP_RC_READ_REQUEST, 64);
+        flowgen_put(&g, 1, &p);
+        run(&g);
+        EXPECT_EQ(v.conn_cnt, linux_port ? 2 : 3);
+        EXPECT_EQ(v.conn[v.conn_cnt - 1].facts.paired, linux_port);
+        if (linux_port)
+            EXPECT_EQ(v.conn[v.conn_cnt - 1].facts.pairing, ROCE_PAIRED_BY_PORTS);
+    }
+}
+
 static void services_are_named(void)
 {
     struct flowgen g;
@@ -714,4 +742,4 @@ SUITE("flow.conn", TEST(nak_before_pairing_explains_the_go_back),
       TEST(short_connection_is_paired_by_msn), TEST(short_connection_with_two_ports_is_paired),
       TEST(naks_without_requests_are_reported), TEST(packets_before_pairing_are_not_missing),
       TEST(lone_uc_directions_are_paired), TEST(summary_names_the_evidence_of_a_pair),
-      TEST(services_are_named))
+      TEST(unanswered_requests_in_both_directions_are_one_connection), TEST(services_are_named))

@@ -407,6 +407,27 @@ static bool answers_near(const struct roce_endpoint *side, const struct roce_end
            at_one_time(side->conn, cand->conn);
 }
 
+/* Returns the only unpaired direction whose source port, and that of `side`, follow from the QPNs
+ * of both; NULL if there is none or several. Sets *by to the evidence. */
+static struct roce_endpoint *proven_by_port(struct roce_flow *flow, struct roce_endpoint *side,
+                                            enum roce_pairing *by)
+{
+    struct candidates proven = {0};
+    unsigned scan = 0, mates = 0;
+
+    for (struct roce_endpoint *cand = roce_pair_candidates(flow, side); cand && scan < SCAN_MAX;
+         cand = cand->pair_next, scan++) {
+        if (cand->conn->paired || !is_reverse(side, cand) ||
+            cand->conn->facts.svc != side->conn->facts.svc)
+            continue;
+        mates += side->sport && cand->sport == side->sport;
+        if (ports_prove(side, cand))
+            note_candidate(&proven, cand);
+    }
+    *by = by_ports(mates);
+    return proven.cnt == 1 ? proven.side : NULL;
+}
+
 void roce_pair_finish(struct roce_flow *flow)
 {
     for (struct roce_conn *conn = flow->first_all, *next; conn; conn = next) {
@@ -416,9 +437,21 @@ void roce_pair_finish(struct roce_flow *flow)
                                .sender = side,
                                .frame = conn->facts.last_frame,
                                .time = conn->facts.last_time};
+        enum roce_pairing by;
 
         next = conn->next_all;
-        if (conn->paired || conn->ud || !roce_pair_is_alone(flow, conn))
+        if (conn->paired || conn->ud)
+            continue;
+        /* If no request was answered, the source ports still show which directions belong together.
+         */
+        cand = proven_by_port(flow, side, &by);
+        if (cand && cand->conn->conn_index > conn->conn_index) {
+            if (next == cand->conn)
+                next = next->next_all;
+            join_pair(&ctx, cand, by);
+            continue;
+        }
+        if (!roce_pair_is_alone(flow, conn))
             continue;
         for (cand = roce_pair_candidates(flow, side); cand && !is_reverse(side, cand);
              cand = cand->pair_next)

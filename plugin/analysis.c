@@ -7,6 +7,7 @@
 
 enum {
 #define NUM(ID, filter, label, display, strings, blurb) HF_##ID,
+#define SIGNED(ID, filter, label, blurb)                HF_##ID,
 #define QPN(ID, filter, label, blurb)                   HF_##ID,
 #define BIG(ID, filter, label, display, blurb)          HF_##ID,
 #define TIME(ID, filter, label, blurb)                  HF_##ID,
@@ -36,6 +37,8 @@ void roce_analysis_register(int proto)
     static hf_register_info regs[] = {
 #define NUM(ID, filter, label, display, strings, blurb)                                            \
     {&hf[HF_##ID], {label, filter, FT_UINT32, display, strings, 0, blurb, HFILL}},
+#define SIGNED(ID, filter, label, blurb)                                                           \
+    {&hf[HF_##ID], {label, filter, FT_INT32, BASE_DEC, NULL, 0, blurb, HFILL}},
 #define QPN(ID, filter, label, blurb)                                                              \
     {&hf[HF_##ID], {label, filter, FT_UINT24, BASE_HEX, NULL, 0, blurb, HFILL}},
 #define BIG(ID, filter, label, display, blurb)                                                     \
@@ -285,13 +288,24 @@ static void add_volume(const struct tree_out *out, const struct roce_pkt *pkt,
     add_hidden(out, again ? HF_AGAIN_BYTES : HF_FRESH_BYTES, pkt->payload_len);
 }
 
+static void add_relative_psn(const struct tree_out *out, const struct roce_flow_result *r)
+{
+    int hidden = r->flags & ROCE_AN_REQUEST ? HF_REQUEST_PSN : HF_RESPONSE_PSN;
+    int32_t psn = roce_relative_psn(r);
+
+    if (roce_hf_is_wanted(out->tree, hf_info[HF_PSN_REL]))
+        proto_item_set_generated(
+            proto_tree_add_int(out->tree, hf[HF_PSN_REL], out->tvb, 0, 0, psn));
+    if (roce_hf_is_wanted(out->tree, hf_info[hidden]))
+        proto_item_set_hidden(proto_tree_add_int(out->tree, hf[hidden], out->tvb, 0, 0, psn));
+}
+
 static void add_transport(const struct tree_out *out, const struct roce_pkt *pkt,
                           const struct roce_frame_info *f)
 {
     const struct roce_flow_result *r = &f->result;
 
-    add_num(out, HF_PSN_REL, r->rel_psn);
-    add_hidden(out, r->flags & ROCE_AN_REQUEST ? HF_REQUEST_PSN : HF_RESPONSE_PSN, r->rel_psn);
+    add_relative_psn(out, r);
     add_volume(out, pkt, r);
     if (r->flags & ROCE_AN_REQUEST) {
         add_num(out, HF_NEXT_PSN, r->next_psn);

@@ -39,6 +39,16 @@ enum roce_completeness {
     ROCE_COMPLETE_REJ = 1u << 6,
 };
 
+/* Returns the relative PSN of a frame. It is negative if the capture begins with a later PSN: the
+ * request of the frame was captured after the first request, but has a lower PSN. */
+static inline int32_t roce_relative_psn(const struct roce_flow_result *r)
+{
+    const uint32_t jump = 65536; /* limit of a PSN distance that reordering explains */
+    bool negative = !(r->flags & ROCE_AN_REL_PSN) && r->rel_psn > ROCE_PSN_MASK - jump;
+
+    return (int32_t)r->rel_psn - (negative ? (int32_t)ROCE_PSN_MASK + 1 : 0);
+}
+
 /* Analysis results for one frame. Members that are frame numbers are 0 if there is no such
  * frame. */
 struct roce_frame_info {

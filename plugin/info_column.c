@@ -136,7 +136,9 @@ const char *roce_info_column_text(struct line *text, const struct roce_pkt *pkt,
     if (pkt->op->kind == ROCE_KIND_CNP)
         return line_finish(text);
     if (relative && frame && frame->result.flags & (ROCE_AN_REQUEST | ROCE_AN_RESPONSE)) {
-        add_dec(text, " PSN ", frame->result.rel_psn);
+        int32_t psn = roce_relative_psn(&frame->result);
+
+        add_dec(text, psn < 0 ? " PSN -" : " PSN ", (uint64_t)(psn < 0 ? -(int64_t)psn : psn));
         line_add_text(text, " (relative)");
     } else
         add_dec(text, " PSN ", pkt->bth.psn);

@@ -23,6 +23,7 @@
 #include "flow/fast_path.h"
 
 #include "flow/base/counters.h"
+#include "flow/base/ip_id.h"
 #include "flow/checks/check_ack.h"
 #include "flow/request.h"
 #include "flow/response.h"
@@ -66,8 +67,7 @@ static inline void update_constants(struct roce_ctx *ctx)
     struct roce_endpoint *side = ctx->sender;
 
     side->other_service = 0;
-    side->saw_id |= ctx->digest->ip_id != side->last_id;
-    side->last_id = ctx->digest->ip_id;
+    roce_id_note(side, ctx->digest->ip_id);
 }
 
 /* ---- in-order requests ----------------------------------------------------------------------- */
@@ -199,6 +199,8 @@ static bool fast_request(struct roce_ctx *ctx)
         prev = roce_window_at(&req->win, at - 1);
     }
     update_constants(ctx);
+    if (prev->tries == 1)
+        roce_id_note_next(side, prev->ip_id, ctx->digest->ip_id);
     roce_count_idle(ctx);
     set_packet_fields(ctx, prev, e);
     if (roce_opcode_starts(ctx->pkt->op))

@@ -7,6 +7,7 @@
 #include "flow/request.h"
 
 #include "flow/base/counters.h"
+#include "flow/base/ip_id.h"
 #include "flow/base/report.h"
 #include "flow/checks/check_ack.h"
 #include "flow/checks/check_format.h"
@@ -112,6 +113,8 @@ static void append_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool guess)
     req->psn_cnt_guess = (e->flags & ROCE_SENT_PSN_CNT_GUESS) != 0;
     req->retx.active = false;
     if (joined) {
+        if (prev->tries == 1)
+            roce_id_note_next(ctx->sender, prev->ip_id, e->ip_id);
         if (!may_follow(prev, e) && roce_since(prev->time, ctx->time) >= ROCE_REST_NS &&
             roce_reuse_suspect(ctx, ctx->sender, ROCE_REUSE_LATER_PSN, e->psn))
             roce_reuse_on_request(ctx, e->psn, psn_cnt, guess);
@@ -317,6 +320,7 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
     struct roce_sent_packet *e = roce_window_at(&req->win, at);
     bool acked = at < req->win.acked, read = ctx->pkt->op->kind == ROCE_KIND_READ;
     bool shift = is_shift(ctx, e, now);
+    bool superseded; /* the requester sent this packet before the latest captured transmission */
     uint32_t skip = (now->psn - e->psn) & ROCE_PSN_MASK;
 
     req->shifted |= shift;
@@ -382,13 +386,16 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
         roce_cold(ctx->flow, ctx->sender)->duplicates++;
         ctx->result->flags |= ROCE_AN_DUPLICATE_REQUEST;
     }
-    e->time = now->time;
+    superseded = roce_sent_order(ctx, e->ip_id, e->time) < 0;
+    if (!superseded) {
+        e->time = now->time;
+        e->icrc = now->icrc;
+        e->ip_id = now->ip_id;
+    }
     e->last_frame = now->frame;
-    e->icrc = now->icrc;
-    e->ip_id = now->ip_id;
     if (e->tries < 255)
         e->tries++;
-    if (read) {
+    if (read && !superseded) {
         e->flags |= ROCE_SENT_RESTARTED;
         e->flags &= (uint8_t)~ROCE_SENT_ORIG;
         e->marks &= (uint8_t)~ROCE_MARK_RESP_GAP;
@@ -396,7 +403,7 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
         e->resp_next = skip;
         e->resp_seen = skip << ROCE_RESP_SEEN_BITS;
     }
-    if (roce_opcode_is_answered(ctx->pkt->op)) {
+    if (roce_opcode_is_answered(ctx->pkt->op) && !superseded) {
         e->flags &= (uint8_t)~ROCE_SENT_IMPLIED;
         e->marks &= (uint8_t)~ROCE_MARK_RESP_LATE;
         e->marks |= ROCE_MARK_REREQUESTED;
@@ -457,7 +464,7 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
         old && roce_reuse_is_unannounced(ctx); /* the QP may have been reused: the window has no
                                                 * earlier request with this PSN to compare */
     if (old && req->una_known && roce_diff(now->psn, req->una) < 0 && next &&
-        ctx->conn->facts.svc != ROCE_SVC_UC && !roce_request_is_out_of_order(ctx, now->psn)) {
+        ctx->conn->facts.svc != ROCE_SVC_UC && !roce_request_is_out_of_order(ctx, now->psn, next)) {
         note_retransmission(ctx, NULL, now->psn, now->psn_cnt); /* the PSN is older than all
                                                                  * entries */
         return;
@@ -478,7 +485,7 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
         note_retransmission(ctx, NULL, now->psn, now->psn_cnt);
         return;
     }
-    if (roce_request_is_out_of_order(ctx, now->psn)) {
+    if (roce_request_is_out_of_order(ctx, now->psn, next)) {
         note_late(roce_cold(ctx->flow, ctx->sender), now->psn);
         ctx->result->flags |= ROCE_AN_OUT_OF_ORDER;
         REPORT(ctx, OUT_OF_ORDER, "bth.psn", req->nxt, now->psn);

@@ -426,6 +426,7 @@ CASE(OUT_OF_ORDER)
 
     flowgen_send(g, 0, 64);
     a = flowgen_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+    a.ip4.id = ++g->ip_id[0]; /* the requester sends `a` before `b` */
     b = flowgen_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     flowgen_put(g, 0, wrong ? &b : &a);
     flowgen_put(g, 0, wrong ? &a : &b);

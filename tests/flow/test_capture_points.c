@@ -218,16 +218,20 @@ static void naks_for_late_packets_are_counted(void)
         flowgen_begin(&g);
         for (unsigned k = 0; k < 4; k++)
             flowgen_send(&g, 0, 64);
-        for (unsigned k = 0; k < 8; k++)
+        for (unsigned k = 0; k < 8; k++) {
             p[k] = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+            p[k].ip4.id = ++g.ip_id[0];
+        }
         for (unsigned k = 0; k < 8; k++)
             flowgen_put(&g, 0, &p[rows[i].order[k]]);
         for (unsigned n = 0; n < 2 && rows[i].nak[n] >= 0; n++) {
             from = (uint32_t)rows[i].nak[n];
             flowgen_ack(&g, 1, p[from].bth.psn, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ);
         }
-        for (; from < 8; from++)
+        for (; from < 8; from++) {
+            p[from].ip4.id = 0; /* the retransmission has a new identification */
             flowgen_put(&g, 0, &p[from]);
+        }
         flowgen_ack_all(&g, 1);
         judge_end(&g, &v);
         if (v.conn[0].side[0].naks_for_late != rows[i].late)

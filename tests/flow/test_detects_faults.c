@@ -358,7 +358,8 @@ static bool altered(const struct flowgen *g, size_t at, bool again, alter_fn *al
             done = true;
         }
         out->now = i < g->frame_cnt ? f->time - out->step : g->now + 70000000;
-        out->ip_id[0] = (uint16_t)(g->ip_id[0] + again);
+        for (unsigned side = 0; side < 2; side++)
+            out->ip_id[side] = (uint16_t)(g->ip_id[side] + again);
         flowgen_put(out, f->side, &p);
     }
     return done;

@@ -337,6 +337,7 @@ static void overtake(struct flowgen *g, unsigned ports, bool in_order, unsigned 
         for (unsigned k = 0; k < 2; k++) {
             p[k] = flowgen_req(g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
             p[k].udp.sport = (uint16_t)(port + (i + k) % ports);
+            p[k].ip4.id = ++g->ip_id[0];
         }
         flowgen_put(g, 0, &p[1]);
         if (i != lost || lost == 0)

@@ -276,6 +276,16 @@ static void lost_read_request_of_a_go_back_is_not_its_responses(void)
     }
 }
 
+/* Sends the second response to the READ with PSN `psn`, with the identification after `before`. */
+static void put_late(struct flowgen *g, uint16_t before, uint32_t psn)
+{
+    uint16_t now = g->ip_id[1];
+
+    g->ip_id[1] = before;
+    flowgen_read_resp(g, 1, psn, PSNS * g->mtu, 1, 1);
+    g->ip_id[1] = now;
+}
+
 /* A response to the first of two READs is captured late: before the requester requests it again, or
  * after that, between the responses to the second READ. The analysis engine must count one gap, for
  * this response, and no response lost behind the capture point. */
@@ -285,15 +295,17 @@ static void late_read_response_is_not_lost(void)
         const struct roce_endpoint_summary *a = &v.conn[0].side[0], *b = &v.conn[0].side[1];
         struct roce_pkt p[2];
         struct flowgen g;
+        uint16_t late; /* IPv4 identification before that of the late response */
 
         flowgen_begin(&g);
         flowgen_write(&g, 0, 3 * g.mtu); /* shows the path MTU */
         p[0] = ask(&g);
         p[1] = ask(&g);
         flowgen_read_resp(&g, 1, p[0].bth.psn, PSNS * g.mtu, 0, 0);
+        late = g.ip_id[1]++;
         flowgen_read_resp(&g, 1, p[0].bth.psn, PSNS * g.mtu, 2, 3);
         if (!after)
-            flowgen_read_resp(&g, 1, p[0].bth.psn, PSNS * g.mtu, 1, 1);
+            put_late(&g, late, p[0].bth.psn);
         p[0].bth.psn += 1;
         p[0].reth.va += g.mtu;
         p[0].reth.dma_len -= g.mtu;
@@ -301,7 +313,7 @@ static void late_read_response_is_not_lost(void)
         flowgen_put(&g, 0, &p[1]);
         flowgen_read_resp(&g, 1, p[1].bth.psn, PSNS * g.mtu, 0, 1);
         if (after)
-            flowgen_read_resp(&g, 1, p[0].bth.psn - 1, PSNS * g.mtu, 1, 1);
+            put_late(&g, late, p[0].bth.psn - 1);
         flowgen_read_resp(&g, 1, p[1].bth.psn, PSNS * g.mtu, 2, 3);
         flowgen_read_resp(&g, 1, p[0].bth.psn, p[0].reth.dma_len, 0, 2);
         flowgen_read_resp(&g, 1, p[1].bth.psn, PSNS * g.mtu, 0, 3);

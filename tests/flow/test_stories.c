@@ -329,13 +329,23 @@ static uint32_t told_psn(char c)
 
 /* Sends the packets that `steps` describes. A character of told_psn() is a request with this PSN,
  * '!' and a PSN are a sequence NAK, '^' and a PSN are an ACK. '.' is a silence of 60 ms, ',' of 2
- * ms, ';' of 0.9 ms. */
+ * ms, ';' of 0.9 ms. The requester sent the request after '<' at the place of '~'. */
 static void talk(struct flowgen *g, const char *steps)
 {
     uint32_t base = g->conn.psn[0];
+    uint16_t early = 0; /* IPv4 identification before that of the request sent at '~' */
 
     for (; *steps; steps++)
-        if (strchr(".,;", *steps)) {
+        if (*steps == '~') {
+            early = g->ip_id[0]++;
+        } else if (*steps == '<') {
+            uint16_t now = g->ip_id[0];
+
+            g->ip_id[0] = early;
+            g->conn.psn[0] = base + told_psn(*++steps);
+            (void)put(g, ROCE_OP_RC_WRITE_ONLY, 64);
+            g->ip_id[0] = now;
+        } else if (strchr(".,;", *steps)) {
             flowgen_wait(g, *steps == '.' ? 60000000 : *steps == ',' ? 2000000 : 900000);
         } else if (*steps == '!' || *steps == '^') { /* for the PSN that follows */
             bool nak = *steps++ == '!';
@@ -365,7 +375,7 @@ static void cause_of_a_go_back(void)
         {"the lost NAK acknowledges requests", "01234 !1 . 01234", 0, 1, 0, 0, 1, false},
         {"new requests follow the lost NAK", "01234 !1 567 . 1234567", 0, 1, 0, 0, 1, false},
         {"the retransmission is lost too", "0234 !1 234 , 1234", 1, 1, 0, 1, 0, false},
-        {"a packet is overtaken", "02341", 0, 0, 1, 0, 0, false},
+        {"a packet is overtaken", "0~234<1", 0, 0, 1, 0, 0, false},
         {"a packet is lost, and the NAK for it", "0234 , 1234", 0, 1, 0, 0, 0, false},
         {"a packet is lost, the timeout is short", "0234 ; 1234", 0, 1, 0, 0, 0, false},
         {"adaptive: the retransmission is lost too", "01234 !1 1234 , 1234", 1, 1, 0, 0, 0, true},
@@ -385,8 +395,8 @@ static void cause_of_a_go_back(void)
         {"each of three NAKs causes a go-back", "012345 !1 !2 !3 12345 2345 345", 3, 0, 0, 0, 0,
          false},
         {"a later ACK does not withdraw the NAKs", "01234 !1 !2 ^4 1234 234", 2, 0, 0, 0, 0, false},
-        {"a packet of a go-back is overtaken", "01234 !1 12453 6", 1, 0, 0, 0, 0, false},
-        {"a new packet is overtaken by a go-back", "01234 !1 12 5 345 6", 1, 0, 0, 0, 0, false},
+        {"a packet of a go-back is overtaken", "01234 !1 12~45<3 6", 1, 0, 0, 0, 0, false},
+        {"a new packet is overtaken by a go-back", "01234~ !1 12 <5 345 6", 1, 0, 0, 0, 0, false},
         {"the same after a NAK whose loss was not recognised",
          "0123 !0 , 0123 !1 123 !2 23 !3 34 !4 56789abcdefghi , 456789abcdefghi", 4, 1, 0, 0, 1,
          true},
@@ -464,9 +474,12 @@ static void missing_read_request_is_one_packet(void)
 
         flowgen_begin(&g);
         flowgen_write(&g, 0, 3000); /* shows the path MTU */
-        for (unsigned k = 0; k < 3; k++)
+        for (unsigned k = 0; k < 3; k++) {
             p[k] = flowgen_req(&g, 0, k < 2 ? ROCE_OP_RC_READ_REQUEST : ROCE_OP_RC_SEND_ONLY,
                                k < 2 ? 4096 : 64);
+            if (!rows[i].nak)
+                p[k].ip4.id = ++g.ip_id[0];
+        }
         flowgen_put(&g, 0, &p[2]);
         if (rows[i].nak)
             flowgen_ack(&g, 1, p[0].bth.psn, NAK_SEQ);

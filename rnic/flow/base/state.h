@@ -57,6 +57,7 @@ struct roce_retransmission {
     enum roce_cause cause; /* cause of the retransmission; NONE: the requester has not retransmitted
                             * yet */
     bool active;
+    uint16_t id;      /* IPv4 identification of the packet in `frame` */
     uint32_t first;   /* PSN at which the retransmission started */
     uint32_t next;    /* PSN of the next request if the retransmission continues */
     uint32_t frame;   /* frame in which the retransmission started */
@@ -203,6 +204,7 @@ struct roce_rsp {
     uint8_t credit_cnt; /* number of consecutive responses with valid credits; not counted beyond
                          * 255 */
     uint16_t last_id;
+    uint16_t read_id; /* IPv4 identification of the READ response that set read_nxt */
     uint16_t msn_ref_run;
     uint32_t last_psn, last_msn; /* PSN and MSN of the latest response with an AETH */
     uint32_t last_icrc;
@@ -498,9 +500,11 @@ struct roce_endpoint {
     uint8_t region_cap; /* capacity of `region`; placed here to avoid padding */
     uint16_t sport, pkey;
     uint8_t dscp;
-    bool saw_id;   /* the IPv4 identification differs between packets, so that it can identify
-                    * copies */
-    bool migreq_0; /* with ROCE_PROFILE_AUTO: the endpoint sent MigReq 0 */
+    bool saw_id;      /* the IPv4 identification differs between packets, so that it can identify
+                       * copies */
+    bool migreq_0;    /* with ROCE_PROFILE_AUTO: the endpoint sent MigReq 0 */
+    uint8_t id_score; /* evidence that the endpoint increases the IPv4 identification from packet to
+                       * packet (ip_id.h) */
     uint16_t last_id;
     uint32_t idle_us; /* idle time of the requester in whole us; counts.idle_rest_ns has the rest */
     uint64_t fired[(ROCE_RULE_CNT + 63) / 64]; /* bit set of the rules that roce_report_once() has

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "flow/base/any_order.h"
 #include "flow/base/counters.h"
+#include "flow/base/ip_id.h"
 #include "flow/base/report.h"
 #include "flow/table/conn.h"
 #include "flow/table/qp_reuse.h"
@@ -349,9 +350,7 @@ void roce_check_qp_constants(struct roce_ctx *ctx)
             ctx->conn->facts.svc = op->svc; /* only CNPs of this QP were captured before, and a CNP
                                              * does not show the transport service */
     }
-    if (ctx->digest->ip_id != side->last_id)
-        side->saw_id = true;
-    side->last_id = ctx->digest->ip_id;
+    roce_id_note(side, ctx->digest->ip_id);
     if (op->svc != ctx->conn->facts.svc)
         REPORT_ONCE(ctx, SERVICE, "bth.opcode", ctx->conn->facts.svc, op->svc,
                     .value = ROCE_VALUE_SERVICE);

@@ -131,7 +131,7 @@ void roce_check_read_resp(struct roce_ctx *ctx, struct roce_req *req, struct roc
         ctx->result->flags |= ROCE_AN_DUPLICATE_RESPONSE;
         REPORT(ctx, RESP_DUPLICATE, "bth.psn", (e->psn + e->resp_next) & ROCE_PSN_MASK, psn,
                e->resp_frame);
-    } else if (k < e->resp_high && !(e->flags & ROCE_SENT_RESTARTED)) {
+    } else if (step->late || (k < e->resp_high && !(e->flags & ROCE_SENT_RESTARTED))) {
         roce_cold(ctx->flow, ctx->sender)->late_responses++;
         e->marks |= ROCE_MARK_RESP_LATE;
         ctx->result->flags |= ROCE_AN_OUT_OF_ORDER;

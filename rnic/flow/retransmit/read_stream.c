@@ -2,6 +2,7 @@
 #include "flow/retransmit/read_stream.h"
 
 #include "flow/base/counters.h"
+#include "flow/base/ip_id.h"
 
 static uint32_t later_psn(uint32_t a, uint32_t b)
 {
@@ -175,6 +176,7 @@ struct roce_read_step roce_read_stream_step(struct roce_ctx *ctx, struct roce_re
     struct roce_rsp *rsp = &ctx->sender->rsp;
     uint32_t psn = ctx->pkt->bth.psn, next = (psn + 1) & ROCE_PSN_MASK;
     struct roce_read_step step = {0};
+    int order = 0; /* order of sending, relative to the response that set read_nxt */
     int32_t d;
 
     if (!rsp->read_known || roce_diff(psn, rsp->read_nxt) > ROCE_PSN_JUMP ||
@@ -182,10 +184,16 @@ struct roce_read_step roce_read_stream_step(struct roce_ctx *ctx, struct roce_re
         rsp->read_known = true;
         rsp->read_nxt = e->last_frame < ctx->conn->join_frame ? psn : e->psn;
         rsp->read_high = rsp->read_nxt;
+        rsp->read_id = ctx->digest->ip_id;
         if (rsp->read_nxt != e->psn)
             add_old(roce_cold(ctx->flow, ctx->sender), e->psn, psn);
     }
-    if (is_after_late(ctx->sender, psn)) {
+    order = psn != rsp->read_nxt ? roce_sent_order(ctx, rsp->read_id, ctx->time) : 0;
+    step.late = order < 0;
+    if (order != 0) {
+        if (ctx->sender->counts.cold)
+            ctx->sender->counts.cold->read_went_back = false;
+    } else if (is_after_late(ctx->sender, psn)) {
         struct roce_cold_counters *cold = ctx->sender->counts.cold;
         struct roce_sent_packet *late =
             roce_window_get(&req->win, (rsp->read_nxt - 1) & ROCE_PSN_MASK);
@@ -202,12 +210,14 @@ struct roce_read_step roce_read_stream_step(struct roce_ctx *ctx, struct roce_re
     }
     step.expected = rsp->read_nxt;
     d = roce_diff(psn, rsp->read_nxt);
-    if (d > 0)
+    if (d > 0 && !step.late)
         step.missing = count_read_psns(req, rsp->read_nxt, psn, NULL);
     if (step.missing)
         note_gap(ctx, req, e, rsp->read_nxt);
-    if (d >= 0 || (e->flags & ROCE_SENT_RESTARTED))
+    if (!step.late && (d >= 0 || order > 0 || (e->flags & ROCE_SENT_RESTARTED))) {
         rsp->read_nxt = next;
+        rsp->read_id = ctx->digest->ip_id;
+    }
     step.repeated = roce_diff(psn, rsp->read_high) < 0;
     if (ctx->sender->counts.cold && fill_gaps(ctx->sender->counts.cold, psn))
         step.repeated = false;

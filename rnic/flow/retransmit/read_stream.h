@@ -14,6 +14,8 @@ struct roce_read_step {
     uint32_t missing;  /* number of READ PSNs that are missing between the previous READ response
                         * and this one */
     bool repeated;     /* a response with this PSN was captured before */
+    bool late;         /* the responder sent this response before an earlier captured one, as the
+                        * IPv4 identifications show */
 };
 
 /* Records the current READ response, which answers READ `e` of `req`. Returns how it continues the

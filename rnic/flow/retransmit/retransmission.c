@@ -2,6 +2,7 @@
 #include "flow/retransmit/retransmission.h"
 
 #include "flow/base/counters.h"
+#include "flow/base/ip_id.h"
 #include "flow/base/report.h"
 #include "flow/retransmit/copy.h"
 #include "flow/retransmit/go_back_cause.h"
@@ -310,6 +311,7 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
                                              .first = psn,
                                              .frame = ctx->frame,
                                              .trigger = trigger,
+                                             .id = ctx->digest->ip_id,
                                              .time = ctx->time};
     sum->retx[cause].go_backs++;
     sum->retx[cause].stalled_ns += stalled;
@@ -397,13 +399,59 @@ enum place {
                 * overtook it */
 };
 
+/* Returns in which order the sender sent the current packet and the latest transmission of the
+ * request with PSN `psn`, as roce_sent_order(). Returns 0 also if that request was not captured
+ * since frame `from`. */
+static int order_to(const struct roce_ctx *ctx, uint32_t psn, uint32_t from)
+{
+    const struct roce_sent_packet *e = roce_window_get(&ctx->sender->req.win, psn);
+
+    return e && e->last_frame >= from ? roce_sent_order(ctx, e->ip_id, e->time) : 0;
+}
+
+/* Sets *place to the relation of the current packet, which retransmits PSN `psn`, to the latest
+ * go-back, if the IPv4 identifications show it. `e` is the window entry of the PSN, or NULL.
+ * Returns whether they show it. */
+static bool find_place_by_id(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
+                             uint32_t psn, enum place *place)
+{
+    const struct roce_req *req = &ctx->sender->req;
+    const struct roce_retransmission *retx = &req->retx;
+    const struct roce_sent_packet *newest;
+    int before;
+
+    if (retx->cause == ROCE_CAUSE_NONE)
+        return false;
+    *place = LATE;
+    if ((e && roce_sent_order(ctx, e->ip_id, e->time) < 0) ||
+        roce_sent_order(ctx, retx->id, retx->time) < 0)
+        return true;
+    before = order_to(ctx, (retx->next - 1) & ROCE_PSN_MASK, retx->frame);
+    if (roce_diff(psn, retx->next) < 0) {
+        *place = before < 0 ? LATE : BEGINS;
+        return before != 0;
+    }
+    if (psn != retx->next || before <= 0)
+        return false;
+    newest = roce_window_tail(&ctx->sender->req.win);
+    *place = CONTINUES;
+    if (retx->active || !newest || (int16_t)(uint16_t)(newest->ip_id - retx->id) < 0)
+        return true; /* the go-back overtook the newest request */
+    if (roce_sent_order(ctx, newest->ip_id, newest->time) > 0)
+        *place = BEGINS;
+    return true;
+}
+
 /* Returns how the current packet, which retransmits PSN `psn`, is related to the latest go-back
  * (enum place). `e` is the window entry of the PSN, or NULL. */
 static enum place place_of(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                            uint32_t psn)
 {
     const struct roce_retransmission *retx = &ctx->sender->req.retx;
+    enum place place;
 
+    if (find_place_by_id(ctx, e, psn, &place))
+        return place;
     if (is_in_latest_go_back(ctx, e, psn))
         return psn == retx->next ? CONTINUES : LATE;
     if (retx->active && (psn == retx->next || continues_after_hole(ctx, e, psn)))
@@ -425,7 +473,10 @@ bool roce_retransmission_step(struct roce_ctx *ctx, struct roce_sent_packet *e, 
         count_missing_repeats(ctx, req->retx.next, psn);
         break;
     case LATE:
-        sum->missing_repeats -= sum->missing_repeats < psn_cnt ? sum->missing_repeats : psn_cnt;
+        if (roce_diff(psn, req->retx.first) < 0)
+            req->retx.first = psn;
+        else
+            sum->missing_repeats -= sum->missing_repeats < psn_cnt ? sum->missing_repeats : psn_cnt;
         break;
     }
     if (place != LATE)
@@ -459,15 +510,22 @@ static uint64_t missing_since(const struct roce_req *req, uint32_t psn)
     return req->gap_time;
 }
 
-bool roce_request_is_out_of_order(const struct roce_ctx *ctx, uint32_t psn)
+bool roce_request_is_out_of_order(const struct roce_ctx *ctx, uint32_t psn,
+                                  const struct roce_sent_packet *next)
 {
     const struct roce_req *req = &ctx->sender->req;
     const struct roce_rsp *rsp = &roce_peer(ctx->sender)->rsp;
     uint64_t timeout = roce_timeout_of(ctx->sender);
     uint64_t limit = timeout != ROCE_NEVER_NS && timeout / 2 < LATE_NS ? timeout / 2 : LATE_NS;
 
+    int order = next ? roce_sent_order(ctx, next->ip_id, next->time) : 0;
+
     if (ctx->conn->facts.svc == ROCE_SVC_UC)
         return true;
+    /* The sender sends its requests in PSN order first. So it sent the first transmission before
+     * `next`, and a retransmission after `next`. */
+    if (order > 0 || (order < 0 && next->tries == 1))
+        return order < 0;
     /* A retransmission: the go-back that fills the gap has reached this PSN. */
     if (req->retx.active && (req->retx.next == psn || (req->retx.time >= req->gap_time &&
                                                        roce_diff(psn, req->retx.next) > 0)))
@@ -488,7 +546,10 @@ bool roce_request_is_overtaken(const struct roce_ctx *ctx, const struct roce_sen
     const struct roce_req *req = &ctx->sender->req;
     const struct roce_retransmission *retx = &req->retx;
     uint32_t trigger;
+    int order = roce_sent_order(ctx, e->ip_id, e->time);
 
+    if (order != 0 && e->tries == 1)
+        return order < 0;
     if (retx->cause == ROCE_CAUSE_NONE || !ctx->conn->paired || e->tries != 1 ||
         e->frame < retx->frame || roce_diff(e->psn, retx->first) < 0 ||
         roce_diff(e->psn, retx->next) >= 0 || req->gap_time > retx->time ||

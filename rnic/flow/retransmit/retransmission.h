@@ -15,11 +15,13 @@ bool roce_retransmission_step(struct roce_ctx *ctx, struct roce_sent_packet *e, 
                               uint32_t psn_cnt);
 
 /* The current request has an older PSN than the newest request. Returns true if it is the first
- * transmission and was captured out of order, false if it is a retransmission. */
-bool roce_request_is_out_of_order(const struct roce_ctx *ctx, uint32_t psn);
+ * transmission and was captured out of order, false if it is a retransmission. `next` is the window
+ * entry after this PSN, or NULL. */
+bool roce_request_is_out_of_order(const struct roce_ctx *ctx, uint32_t psn,
+                                  const struct roce_sent_packet *next);
 
 /* Returns whether the current request is the first transmission of `e`, a request with the same
- * PSN, whose retransmission was captured before. So a go-back overtook it on the path. */
+ * PSN, whose retransmission was captured before. So the retransmission overtook it on the path. */
 bool roce_request_is_overtaken(const struct roce_ctx *ctx, const struct roce_sent_packet *e);
 
 #endif

@@ -207,8 +207,12 @@ static void reordered_retransmissions_are_no_full_queue(void)
         p[i].bth.migreq = false; /* as of Soft-RoCE */
     }
     g.step = 60000;
-    for (unsigned i = 0; i < 32; i++)
-        flowgen_put(&g, 0, &p[7 - i % 8]);
+    for (unsigned i = 0; i < 32; i++) {
+        struct roce_pkt late = p[7 - i % 8];
+
+        late.ip4.id = (uint16_t)(g.ip_id[0] + 1 + i / 8 * 8 + (7 - i % 8));
+        flowgen_put(&g, 0, &late);
+    }
     flowgen_ack_all(&g, 1);
     checkrun_write_flow("jitter.pcap", &g);
     r = checkrun("check $T/jitter.pcap");

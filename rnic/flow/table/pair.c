@@ -281,6 +281,11 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
         roce_pair_index_remove(ctx->flow, side);
         return;
     }
+    if (fit.cnt == 0 && port.cnt == 1 && near.cnt == 1 && near.side == port.side) {
+        /* The request was not captured, but the source port follows from the QPNs of both. */
+        join_pair(ctx, port.side, by_ports(mates));
+        return;
+    }
     if (fit.cnt && !side->pair_ambiguous)
         note_ambiguous_pairs(side, fits, fit.cnt);
     if (port.cnt)

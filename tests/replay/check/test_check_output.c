@@ -140,14 +140,15 @@ static void json_totals_equal_the_findings(void)
     checkrun_free(&r);
 }
 
-/* The responder's two NAKs have connection number 1 until the check pairs the directions. The
- * second NAK also has a pad count that an ACK cannot have, and a finding of connection 0 is between
- * them.
+/* The responder's two NAKs have connection number 1 until the check pairs the directions, because
+ * their PSN is far from those of the requests. The second NAK also has a pad count that an ACK
+ * cannot have, and a finding of connection 0 is between them.
  */
 static void json_has_one_alias_line_for_a_replaced_number(void)
 {
     struct checkrun r = checkrun_shell(
-        "$R edit -q --impair dup@frame=4 $C/rc-reordering.pcap $T/twice.pcapng && "
+        "$R edit -q --impair set=bth.psn=5000@frame=4 $C/rc-reordering.pcap $T/far.pcapng && "
+        "$R edit -q --impair dup@frame=4 $T/far.pcapng $T/twice.pcapng && "
         "$R edit -q --impair 'set=bth.padcnt=1@frame=5;reorder=1@frame=5' $T/twice.pcapng "
         "$T/alias.pcapng && $R check --json - $T/alias.pcapng");
     json_t *lines = checkrun_json(r.out);

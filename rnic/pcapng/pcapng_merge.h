@@ -11,10 +11,10 @@
  *   5. pcapng_merge_end() when the writer of a recording has ended;
  *   6. pcapng_merge_del().
  *
- * A recording contains marks. A mark says that frames sent after the mark have no earlier time
- * stamp than the mark's. There is no such promise for received frames: the kernel stamps a received
- * frame before the process reads and records it. So a received frame may come late, when later
- * frames have already been passed on.
+ * A recording contains marks. No frame that the process sends after a mark has an earlier time
+ * stamp than the mark. A received frame can have one, because the kernel stamps it before the
+ * process reads and records it. So pcapng_merge_take() may pass on a received frame after later
+ * frames.
  *
  * Errors: -EINVAL for a stream that is not a recording of record.h, and -ENOMEM.
  */
@@ -63,8 +63,8 @@ typedef void pcapng_merge_fn(void *user, const uint8_t *block, size_t len);
  * Passes frames to `fn`, sorted by time, as blocks of one pcapng file. These are the frames whose
  * time is before `until` and before the latest mark of each stream. The order is exact if the
  * caller reads the clock, then feeds all data, and then passes the time that it read as `until`.
- * With UINT64_MAX, the function passes all frames, whatever the marks; the caller must have fed all
- * data.
+ * With UINT64_MAX, the function passes all frames, whatever the marks: after the last data, or if
+ * too many frames wait.
  */
 void pcapng_merge_take(struct pcapng_merge *merge, uint64_t until, pcapng_merge_fn *fn, void *user);
 

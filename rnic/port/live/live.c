@@ -87,9 +87,10 @@ bool rnic_live_poll(struct rnic_live *live)
     if (pthread_mutex_trylock(&live->lock) != 0) {
         uint64_t now = rnic_live_now();
 
-        /* Another thread has the lock, but the program counts as polling. If no thread has tried to
-         * receive frames for STUCK_NS, the thread with the lock may be waiting for this CPU, which
-         * a program of real-time priority never releases. */
+        /* Another thread has the lock, but this call counts as a poll. If no thread has tried to
+         * receive frames for STUCK_NS, the thread with the lock may be waiting for this CPU. A
+         * program of real-time priority would never release the CPU by polling, so wait for the
+         * lock. */
         atomic_store_explicit(&live->gate.polled_at, now, memory_order_relaxed);
         if (now < atomic_load_explicit(&live->driven_at, memory_order_relaxed) + STUCK_NS) {
             rnic_cancel_restore(cancel_state);
@@ -109,8 +110,8 @@ void rnic_live_flush(struct rnic_live *live)
     int busy;
 
     /* pthread_mutex_timedlock() would wait until a time of day, and the time of day may be set
-     * meanwhile. Before Linux 5.14, a lock that inherits priorities cannot wait for another
-     * clock. */
+     * meanwhile. Before Linux 5.14, a mutex that inherits priorities cannot wait until a time of
+     * CLOCK_MONOTONIC. */
     while ((busy = pthread_mutex_trylock(&live->lock)) != 0 && rnic_live_now() < until)
         nanosleep(&(struct timespec){.tv_nsec = FLUSH_NAP_NS}, NULL);
     if (!busy) {

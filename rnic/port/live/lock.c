@@ -5,8 +5,8 @@
 
 #define LOCK_SPIN_NS 10000u /* longest spin before the thread sleeps, ns */
 
-/* Locks the device, spinning first: a thread usually has the lock for a few microseconds, in which
- * time no thread could fall asleep and wake again. */
+/* Locks the device. Spins before it sleeps, because a thread usually has the lock for only a few
+ * microseconds. Sleeping and waking up would take longer. */
 void live_take_lock(struct rnic_live *live)
 {
     uint64_t until;

@@ -42,8 +42,8 @@ static bool can_answer(const struct rnic_live *live, unsigned ifindex, uint32_t 
 }
 
 /* Returns whether rnic_live_claimed() checked the owner of the name less than OWNER_CHECK_NS ago,
- * and returned RNIC_NAME_CLAIMED. Then the owner is not checked again: many REQs may ask for one
- * name, and the kernel's list of all sockets is long. */
+ * and returned RNIC_NAME_CLAIMED. The owner is then not checked again, because a check reads the
+ * kernel's list of all sockets, and many REQs may arrive for one name. */
 static bool owner_was_checked(const struct rnic_live *live, const char *name, uint64_t now)
 {
     for (unsigned i = 0; i < LIVE_NAMES; i++)

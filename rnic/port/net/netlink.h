@@ -21,7 +21,8 @@ struct rnic_nl_request {
     uint8_t body[256];
 };
 
-/* Begins a request with the family's header (ifinfomsg, rtmsg, ...) of `size` bytes. */
+/* Begins a request. `header` has `size` bytes and follows struct nlmsghdr: struct ifinfomsg, rtmsg
+ * or another one that the message type requires. */
 void rnic_nl_begin(struct rnic_nl_request *request, uint16_t type, uint16_t flags,
                    const void *header, size_t size);
 void rnic_nl_put(struct rnic_nl_request *request, uint16_t attr, const void *value, size_t size);

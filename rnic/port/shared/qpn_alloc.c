@@ -32,8 +32,8 @@ static bool has_block(const struct rnic_qpn_alloc *qpns, uint32_t number)
 }
 
 /* Claims a block, starting the search at an unpredictable number. A new process then rarely gets
- * the QPNs of a crashed process, to which that process's peers still send. Returns 0 or a negative
- * errno. */
+ * the QPNs of a crashed process. The peers of the crashed process may still send to those QPNs.
+ * Returns 0 or a negative errno. */
 static int claim_block(struct rnic_qpn_alloc *qpns, struct rnic_entropy *entropy)
 {
     const uint32_t cnt = RNIC_BLOCK_LAST - RNIC_BLOCK_FIRST + 1;

@@ -26,9 +26,9 @@
 #define GIVE_BACK (1u << 20) /* bytes of a recording that are read before their space is freed */
 /* while more bytes than this are recorded but not yet judged, the programs wait */
 #define BACKLOG (256u << 20)
-/* Maximum number of bytes of frames that the merge holds back for a process that does not run. Its
- * latest mark (pcapng_merge.h) is older than these frames, so it may still record earlier frames.
- */
+/* If more bytes of frames than this wait in the merge, all of them are passed on. Frames wait for a
+ * process that does not run: its latest mark (pcapng_merge.h) is older than these frames, so it may
+ * still record earlier frames. */
 #define WAIT_MAX    (BACKLOG / 2)
 #define READ_BYTES  (256u * 1024)
 #define COMMENT_LEN 512u

@@ -6,8 +6,8 @@
  *
  * A receiver drops a bad datagram and counts it, without using a receive WQE (R174). Only one error
  * moves the QP to the error state: the L_Key of a receive WQE does not permit the write. The WQE
- * then completes in error. For any service, the first receive that completes in error stops the
- * receive queue (R189).
+ * then completes in error, and the first receive that completes in error stops the receive queue of
+ * any service (R189).
  */
 #ifndef RNIC_UD_H
 #define RNIC_UD_H

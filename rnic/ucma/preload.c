@@ -58,8 +58,8 @@ void (*rnic_preload_before_exit)(void); /* function of our libibverbs.so.1 that 
 
 static atomic_uchar ours[FDS_MAX];
 static atomic_uchar closed_one; /* whether the program has closed one of our descriptors */
-/* Process that opened the descriptors in `ours` and the device. The child of a vfork() has another
- * pid but shares this memory. */
+/* Process to which this memory belongs. The child of a vfork() shares this memory but has another
+ * pid, so it is recognized and does not change `ours`. */
 static pid_t process;
 
 static int (*next_open)(const char *, int, ...);

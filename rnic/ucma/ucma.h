@@ -224,8 +224,8 @@ int uc_port_async_fd(struct uc_port *port);
  * DEVICE_REMOVAL to the ids of the port. */
 void uc_port_async(struct uc_port *port);
 void uc_port_receive(struct uc_port *port, rnic_time now);
-/* Return whether the peer of a connection is another process on this machine, and whether that
- * process has ended. */
+/* uc_port_peer_local() returns whether the peer of a connection is another process on this machine.
+ * uc_port_peer_gone() returns whether that process has ended. */
 bool uc_port_peer_local(const struct uc_id *id);
 bool uc_port_peer_gone(const struct uc_id *id);
 

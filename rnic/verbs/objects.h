@@ -99,8 +99,9 @@ struct vhca {
 };
 
 /* Device in the list of ibv_get_device_list(). A provider of rdma-core recognizes its devices by
- * the pointer to its operations, which follows struct ibv_device. This pointer is NULL here. The
- * other elements of the array are room for members that a provider might read. */
+ * the pointer to its operations, which follows struct ibv_device. This pointer is NULL here, so no
+ * provider uses our device as its own. The other elements of the array are room for members that a
+ * provider might read. */
 struct vdevice {
     struct ibv_device ibv; /* must be first */
     void *provider_ops[32];

@@ -181,8 +181,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
  * reads it, so reading it must not call malloc(). */
 static __thread sigjmp_buf *volatile back __attribute__((tls_model("initial-exec")));
 
-/* `at`: time of this thread's last check of the handlers, ns. `asks`: this thread must ask the
- * kernel about pages, because our handler is not installed or the thread blocks its signals. */
+/* Result of this thread's last check of the handlers. `at` is the time of the check, ns. `asks` is
+ * true if our handler was not installed or the thread blocked its signals, so that the thread must
+ * ask the kernel about pages. */
 static __thread struct {
     int64_t at;
     bool asks;

@@ -205,8 +205,8 @@ struct request_copy {
 
 /* Returns the captured copies of the requests from relative PSN setup.first on, sorted by PSN, then
  * undamaged before damaged, then by capture order. If `usable_only` is set, omits unusable copies,
- * and sorts damaged copies that the responder accepted like undamaged ones. Sets *cnt to their
- * number. The caller frees the array. Returns NULL if out of memory. */
+ * and sorts a damaged copy as undamaged if the responder accepted it. Sets *cnt to the number of
+ * copies. The caller frees the array. Returns NULL if out of memory. */
 struct request_copy *packet_log_copies(const struct inferred_setup *setup, bool usable_only,
                                        size_t *cnt);
 

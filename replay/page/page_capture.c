@@ -200,9 +200,9 @@ static void mark_spurious(struct page_capture *capture, struct packet_runs *runs
     }
 }
 
-/* Joins stream `index` with the stream of its connection, if rnic/flow has paired the direction of
- * stream `index` with another direction. All packets of stream `index` are then from one side:
- * until rnic/flow pairs a direction, the direction has a separate connection number. */
+/* If rnic/flow has paired the direction of stream `index` with another direction, adds the packets
+ * of stream `index` to the stream of the pair's connection number. A direction has a connection
+ * number of its own until it is paired, so the packets of stream `index` are all from one side. */
 static void join_stream(struct page_capture *capture, const struct roce_flow *flow, uint32_t index)
 {
     struct roce_flow_owner owner = roce_flow_owner(flow, index, 0);

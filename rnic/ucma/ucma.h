@@ -211,9 +211,9 @@ bool uc_port_own_gid(struct uc_port *port, uint8_t gid[16]);
  * uc_service_name(). */
 bool uc_port_service_held(const struct uc_port *port, const char *name);
 
-/* Returns whether a process has claimed `name` in the registry (port/shared/registry.h), for
- * example a CM port, and can receive packets of the device. If that process can receive none,
- * prints a warning, once for each name. */
+/* Returns whether a process has claimed `name` in the registry (port/shared/registry.h) and can
+ * receive packets of the device. A CM port, for example, has such a name. If the process that
+ * claimed the name can receive no packets, prints a warning, once for each name. */
 bool uc_port_is_claimed(struct uc_port *port, const char *name);
 
 /* Functions for the worker thread. uc_port_send() must be called without uc_lock. */

@@ -28,7 +28,7 @@ static void ask(struct flowgen *g, uint32_t base, uint32_t n, uint32_t from)
     p = flowgen_req(g, 0, ROCE_OP_RC_READ_REQUEST, (PSNS - from) * g->mtu);
     p.reth.va += (uint64_t)(n * PSNS + from) * g->mtu;
     if (((next - g->conn.psn[0]) & ROCE_PSN_MASK) <
-        0x800000) /* a retransmission: the PSN of the next READ does not change */
+        0x800000) /* false for a retransmission: it does not change the PSN of the next READ */
         g->conn.psn[0] = next;
     flowgen_put(g, 0, &p);
 }

@@ -146,7 +146,7 @@ static void ack_timer_expires_between_t_and_4t_after_the_frame_left(void)
     }
 }
 
-/* The end of the delay is no new request, which would start another delay. */
+/* A new request would start another delay. The end of a delay must not start one. */
 static void a_polling_program_acknowledges_a_lone_request_after_one_delay(void)
 {
     struct rnic_send_wr wr = {.opcode = RNIC_WR_WRITE};

@@ -323,17 +323,17 @@ static bool run_threads(struct split *split)
 
 /* Moves the reader to the first frame that was not judged. Passes all RoCE packets before this
  * frame to judged(). */
-static int skip_judged(struct split *split)
+static int skip_judged(struct split *split, struct error *error)
 {
     const struct split_consumer *consumer = split->consumer;
     struct parsed_frame *item = calloc(1, sizeof(*item));
     struct captured_frame frame;
-    struct error error;
+    struct error ended;
 
     if (!item)
-        return -1;
+        return error_set(error, "%s: no memory", reader_name(split->reader));
     for (uint32_t i = 0; i < split->judged; i++) {
-        if (reader_skip(split->reader, &frame, &error) != 1)
+        if (reader_skip(split->reader, &frame, &ended) != 1)
             break;
         parsed_frame_set(item, &frame, consumer->secret);
         if (item->parsed != 0)
@@ -358,7 +358,7 @@ static int run_split(struct split *split, struct split_end *last, struct error *
     if (!run_threads(split))
         return 1;
     if (atomic_load(&split->stopped))
-        return skip_judged(split);
+        return skip_judged(split, error);
     *last = (struct split_end){first->look, first->bytes};
     if (first->end < 0)
         *error = first->error;

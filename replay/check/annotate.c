@@ -144,7 +144,7 @@ int annotate_write(struct annotator *a, struct capture_reader *reader, struct pr
     struct pcapng_writer out = {.file = a->out};
     uint32_t late = 0;
     bool more, copy;
-    int rc;
+    int rc = 0;
 
     if (!comments)
         return error_set(error, "%s: no memory", a->out_name);
@@ -159,20 +159,25 @@ int annotate_write(struct annotator *a, struct capture_reader *reader, struct pr
     rewind(a->spool);
     more = next_spooled(a, &f);
     copy = reader_blocks(reader, copy_block, &out);
-    rc = copy ? 0
-              : pcapng_writer_begin(&out, a->out, reader_linktype(reader), reader_snaplen(reader),
-                                    "rocedrill");
+    if (!copy && pcapng_writer_begin(&out, a->out, reader_linktype(reader), reader_snaplen(reader),
+                                     "rocedrill") != 0)
+        rc = error_set(error, "%s: no memory", a->out_name);
     while (rc == 0 && (rc = reader_next(reader, &frame, error)) == 1) {
         for (comments->cnt = 0; more && f.frame <= frame.number; more = next_spooled(a, &f))
             add_comment(comments, &f);
         for (; late < a->late_cnt && a->late[late].finding.frame <= frame.number; late++)
             add_comment(comments, &a->late[late].finding);
-        rc = write_frame(&out, copy, &frame, comments);
+        if (write_frame(&out, copy, &frame, comments) != 0) {
+            rc = error_set(error, "%s: no memory", a->out_name);
+            break;
+        }
+        rc = 0;
         if ((frame.number & 1023) == 0)
             progress_step(progress, reader, frame.number);
     }
     free(comments);
     pcapng_writer_free(&out);
+    /* If a write failed, the tests below replace the error "no memory". */
     if (ferror(a->spool))
         return error_set(error, "%s: cannot read the temporary file of findings", a->out_name);
     if (fflush(a->out) != 0 || ferror(a->out) || close_out(a) != 0)

@@ -165,7 +165,7 @@ int agent_mw_bind(struct agent_device *dev, const struct agent_bind *bind)
 
     if (!dev->qp[bind->qp].qp)
         return error_set(&dev->error, "the QP was deleted");
-    slot = agent_wr_new(dev, bind->qp, bind->id, 0);
+    slot = agent_wr_new(dev, dev->pd, bind->qp, bind->id, 0);
     if (!slot)
         return -1;
     if (mw->type == IBV_MW_TYPE_1) {

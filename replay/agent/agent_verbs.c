@@ -366,7 +366,8 @@ int agent_qp_del(struct agent_device *dev, uint32_t qp)
 /* ---- posting work requests ---------------------------------------------------------------------
  */
 
-struct agent_wr *agent_wr_new(struct agent_device *dev, uint32_t qp, uint64_t id, uint32_t len)
+struct agent_wr *agent_wr_new(struct agent_device *dev, struct ibv_pd *pd, uint32_t qp, uint64_t id,
+                              uint32_t len)
 {
     struct agent_wr *wr = dev->free_wr;
 
@@ -383,8 +384,7 @@ struct agent_wr *agent_wr_new(struct agent_device *dev, uint32_t qp, uint64_t id
     *wr = (struct agent_wr){.qp = qp, .id = id, .len = len, .bytes = calloc(1, len + 1)};
     dev->bytes += len;
     if (wr->bytes && len)
-        wr->mr = ibv_reg_mr(qp < dev->qp_cnt ? dev->qp[qp].qp->pd : dev->pd, wr->bytes, len,
-                            IBV_ACCESS_LOCAL_WRITE);
+        wr->mr = ibv_reg_mr(pd, wr->bytes, len, IBV_ACCESS_LOCAL_WRITE);
     if (!wr->bytes || (len && !wr->mr)) {
         error_set(&dev->error, "cannot allocate a buffer of %u bytes: %s", len, strerror(errno));
         agent_wr_free(dev, wr);
@@ -406,11 +406,11 @@ static bool is_ud(const struct agent_device *dev, uint32_t qp)
 
 /* Allocates an entry for a receive (struct agent_wr), and fills the work request *recv and its
  * element *sge. Returns NULL and sets dev->error if no entry is free. */
-static struct agent_wr *new_recv(struct agent_device *dev, uint32_t qp, uint64_t id, uint32_t len,
-                                 const struct agent_place *place, struct ibv_sge *sge,
-                                 struct ibv_recv_wr *recv)
+static struct agent_wr *new_recv(struct agent_device *dev, struct ibv_pd *pd, uint32_t qp,
+                                 uint64_t id, uint32_t len, const struct agent_place *place,
+                                 struct ibv_sge *sge, struct ibv_recv_wr *recv)
 {
-    struct agent_wr *wr = agent_wr_new(dev, qp, id, place->given ? 0 : len);
+    struct agent_wr *wr = agent_wr_new(dev, pd, qp, id, place->given ? 0 : len);
 
     if (!wr)
         return NULL;
@@ -435,7 +435,8 @@ int agent_recv(struct agent_device *dev, uint32_t qp, uint64_t id, uint32_t len,
 
     if (!dev->qp[qp].qp)
         return error_set(&dev->error, "the QP was deleted");
-    wr = new_recv(dev, qp, id, area ? len + AGENT_AREA : len, place, &sge, &recv);
+    wr = new_recv(dev, dev->qp[qp].qp->pd, qp, id, area ? len + AGENT_AREA : len, place, &sge,
+                  &recv);
     if (!wr)
         return -1;
     rc = ibv_post_recv(dev->qp[qp].qp, &recv, &bad);
@@ -445,12 +446,23 @@ int agent_recv(struct agent_device *dev, uint32_t qp, uint64_t id, uint32_t len,
     return agent_failed(dev, "post the receive", rc);
 }
 
+/* Returns whether a UD QP receives from the SRQ. */
+static bool srq_serves_ud(const struct agent_device *dev, uint32_t srq)
+{
+    for (uint32_t i = 0; i < dev->qp_cnt; i++)
+        if (is_ud(dev, i) && dev->qp[i].qp->srq == dev->srq[srq])
+            return true;
+    return false;
+}
+
 int agent_srq_recv(struct agent_device *dev, uint32_t srq, uint64_t id, uint32_t len,
                    const struct agent_place *place)
 {
+    bool area = srq_serves_ud(dev, srq) && !place->given;
     struct ibv_recv_wr recv, *bad;
     struct ibv_sge sge;
-    struct agent_wr *wr = new_recv(dev, AGENT_QPS_MAX, id, len, place, &sge, &recv);
+    struct agent_wr *wr = new_recv(dev, dev->srq[srq]->pd, AGENT_QPS_MAX, id,
+                                   area ? len + AGENT_AREA : len, place, &sge, &recv);
     int rc;
 
     if (!wr)
@@ -492,7 +504,7 @@ int agent_send(struct agent_device *dev, uint32_t qp, const struct agent_send *s
         return error_set(&dev->error, "the QP was deleted");
     if (send->inlined && (!send->place.given || !is_own_memory(dev, send->place.addr, send->len)))
         return error_set(&dev->error, "inline: the buffer must lie inside a registered region");
-    slot = agent_wr_new(dev, qp, send->id, bare ? 0 : atomic ? 8 : send->len);
+    slot = agent_wr_new(dev, dev->qp[qp].qp->pd, qp, send->id, bare ? 0 : atomic ? 8 : send->len);
     if (!slot)
         return -1;
     slot->placed = send->place.given;

@@ -195,15 +195,18 @@ int agent_qp_connect(struct agent_device *dev, uint32_t qp, const struct agent_c
 int agent_qp_del(struct agent_device *dev, uint32_t qp);
 
 /* agent_recv() posts a receive with `len` bytes for the payload to a QP, agent_srq_recv() to an
- * SRQ. If the client names no buffer, agent_recv() adds the GRH area to the buffer of a UD QP. */
+ * SRQ. If the client names no buffer, they add the GRH area to the buffer of a UD QP, or of an SRQ
+ * from which a UD QP receives. */
 int agent_recv(struct agent_device *dev, uint32_t qp, uint64_t id, uint32_t len,
                const struct agent_place *place);
 int agent_srq_recv(struct agent_device *dev, uint32_t srq, uint64_t id, uint32_t len,
                    const struct agent_place *place);
 
-/* Returns a free entry for a work request of QP `qp`, with a buffer of `len` bytes. Returns NULL
- * and sets dev->error if no entry is free or memory is exhausted. */
-struct agent_wr *agent_wr_new(struct agent_device *dev, uint32_t qp, uint64_t id, uint32_t len);
+/* Returns a free entry for a work request of QP `qp`, with a buffer of `len` bytes that is
+ * registered in `pd`. Returns NULL and sets dev->error if no entry is free or memory is exhausted.
+ */
+struct agent_wr *agent_wr_new(struct agent_device *dev, struct ibv_pd *pd, uint32_t qp, uint64_t id,
+                              uint32_t len);
 void agent_wr_free(struct agent_device *dev, struct agent_wr *wr);
 
 /* Posts a work request to the send queue. `bytes` are the send->len bytes to send; NULL: zeros. */

@@ -376,6 +376,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
     if (qp) {
         qp->context = pd->context;
         qp->pd = pd;
+        qp->srq = init->srq;
         qp->qp_num = ++next_number & 0xFFFFFF;
         qp->qp_type = init->qp_type;
         if (qp_cnt < sizeof(qps) / sizeof(qps[0]))
@@ -444,8 +445,10 @@ struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init
     struct ibv_srq *srq = make(sizeof(*srq));
 
     (void)init;
-    if (srq)
+    if (srq) {
         srq->context = pd->context;
+        srq->pd = pd;
+    }
     return srq;
 }
 

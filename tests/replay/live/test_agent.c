@@ -170,6 +170,16 @@ static void a_session_does_what_drills_need(void)
     close_dev();
 }
 
+/* Returns the entry of an outstanding work request. */
+static const struct agent_wr *wr_of(uint64_t id)
+{
+    uint32_t i = 0;
+
+    while (i + 1 < AGENT_CQ_LEN && (!dev.wr[i].bytes || dev.wr[i].id != id))
+        i++;
+    return &dev.wr[i];
+}
+
 /* A session creates its own protection domains and CQs. An armed CQ notifies exactly once. */
 static void domains_and_completion_queues(void)
 {
@@ -181,8 +191,15 @@ static void domains_and_completion_queues(void)
     CU_ASSERT_EQUAL((uintptr_t)dev.mr[0].bytes % 4096, 1);
     CU_ASSERT_PTR_EQUAL(dev.mr[0].mr->pd, dev.own_pd[0]);
     SAY("{\"op\":\"srq\",\"pd\":0,\"limit\":2}", "\"srq\":0");
+    SAY("{\"op\":\"recv\",\"srq\":0,\"id\":1,\"len\":8}", "\"ok\":true");
+    CU_ASSERT_PTR_EQUAL(wr_of(1)->mr->pd, dev.own_pd[0]);
+    EXPECT_EQ(wr_of(1)->len, 8);
     SAY("{\"op\":\"qp\",\"pd\":0,\"cq\":0}", "\"qp\":0");
     CU_ASSERT_PTR_EQUAL(dev.qp[0].qp->pd, dev.own_pd[0]);
+    SAY("{\"op\":\"qp\",\"type\":\"UD\",\"pd\":0,\"srq\":0}", "\"qp\":1");
+    SAY("{\"op\":\"recv\",\"srq\":0,\"id\":2,\"len\":8}", "\"ok\":true");
+    EXPECT_EQ(wr_of(2)->len, 8 + AGENT_AREA);
+    SAY("{\"op\":\"delete\",\"qp\":1}", "\"ok\":true");
     SAY("{\"op\":\"modify\",\"cq\":0,\"depth\":8}", "\"ok\":true");
     SAY("{\"op\":\"poll\",\"events\":true}", "\"notified\":[]");
     SAY("{\"op\":\"arm\",\"cq\":1}", "\"ok\":true");

@@ -212,6 +212,15 @@ void page_texts_conn(struct json_line *to, const struct roce_conn_summary *sum,
     put_budget(to, sum);
 }
 
+/* Returns whether a run of several packets has a mark, for example a finding. */
+static bool merged_marks(const struct packet_runs *runs)
+{
+    for (uint32_t i = 0; i < runs->cnt; i++)
+        if (runs->run[i].cnt > 1 && runs->run[i].marks)
+            return true;
+    return false;
+}
+
 void page_texts_drawn(FILE *out, const struct packet_runs *runs)
 {
     const uint64_t merged = runs ? packet_runs_merged(runs) : 0;
@@ -222,8 +231,8 @@ void page_texts_drawn(FILE *out, const struct packet_runs *runs)
         fprintf(out,
                 "%" PRIu64
                 " packets are drawn together with neighbours; packets with a finding are "
-                "drawn alone.",
-                merged);
+                "drawn %s.",
+                merged, merged_marks(runs) ? "together, too" : "alone");
 }
 
 /* ---- the capture -------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "flow/base/rules.h"
+#include "page/page_texts.h"
 #include "replay/checkrun.h"
 #include "support/suite.h"
 #include "util/strbuf.h"
@@ -138,6 +139,30 @@ static void json_totals_equal_the_findings(void)
     }
     json_decref(lines);
     checkrun_free(&r);
+}
+
+static void expect_drawn(struct packet_run *run, uint32_t cnt, const char *text)
+{
+    struct packet_runs runs = {.run = run, .cnt = cnt};
+    char buf[256] = "";
+    FILE *out = fmemopen(buf, sizeof(buf), "w");
+
+    page_texts_drawn(out, &runs);
+    fclose(out);
+    CU_ASSERT_STRING_EQUAL(buf, text);
+}
+
+static void page_says_whether_packets_with_a_finding_are_drawn_alone(void)
+{
+    static struct packet_run alone[] = {{.cnt = 5}, {.cnt = 1, .marks = RUN_MARK_FINDING}},
+                             together[] = {{.cnt = 5, .marks = RUN_MARK_FINDING}};
+
+    expect_drawn(alone, 2,
+                 "5 packets are drawn together with neighbours; packets with a finding are drawn "
+                 "alone.");
+    expect_drawn(together, 1,
+                 "5 packets are drawn together with neighbours; packets with a finding are drawn "
+                 "together, too.");
 }
 
 /* The responder's two NAKs have connection number 1 until the check pairs the directions, because
@@ -326,7 +351,8 @@ static void junit_has_a_failure_for_each_result_of_fail_on(void)
 
 SUITE("replay.check_output", TEST(text_answers_why_it_failed_first),
       TEST(control_bytes_are_escaped), TEST(text_is_a_summary_unless_verbose),
-      TEST(json_totals_equal_the_findings), TEST(json_has_one_alias_line_for_a_replaced_number),
-      TEST(json_says_how_a_connection_ended), TEST(json_marks_what_is_known),
-      TEST(junit_is_well_formed), TEST(junit_has_a_failure_for_each_result_of_fail_on),
-      TEST(percents_are_rounded))
+      TEST(json_totals_equal_the_findings),
+      TEST(page_says_whether_packets_with_a_finding_are_drawn_alone),
+      TEST(json_has_one_alias_line_for_a_replaced_number), TEST(json_says_how_a_connection_ended),
+      TEST(json_marks_what_is_known), TEST(junit_is_well_formed),
+      TEST(junit_has_a_failure_for_each_result_of_fail_on), TEST(percents_are_rounded))

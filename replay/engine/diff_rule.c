@@ -27,7 +27,6 @@ static const struct {
     {ANSWERS,  "aeth.syndrome",     "remote access error",      "RC-RSP-083"},
     {ANSWERS,  "aeth.syndrome",     "invalid request",          "RC-RSP-089"},
     {ANSWERS,  "aeth.syndrome",     "remote operational error", "RC-RSP-090"},
-    {ANSWERS,  "aeth.syndrome",     "ACK, credits not valid",   "RC-RSP-093"}, /* ACK vs RNR NAK */
     {ANSWERS,  "aeth.syndrome",     "RNR NAK",                  "RC-RSP-097"}, /* two RNR timers */
     {ANSWERS,  "aeth.syndrome",     "",                         "RC-RSP-105"},
     {ANSWERS,  "aeth.msn",          "",                         "RC-RSP-102"},
@@ -60,12 +59,27 @@ static const struct {
     /* clang-format on */
 };
 
+static bool begins_with(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
 /* Returns whether the recorded MSN is higher than the one of our RNIC, modulo 2^24. As in
  * `rocedrill check`, an MSN that is too high violates another rule than one that is too low. */
 static bool is_msn_higher(const struct diff *d)
 {
     return roce_psn_diff(roce_psn_of((uint32_t)strtoul(d->recorded, NULL, 0)),
                          roce_psn_of((uint32_t)strtoul(d->replayed, NULL, 0))) > 0;
+}
+
+/* Returns whether one of the two values is an ACK and the other an RNR NAK. */
+static bool is_ack_for_rnr_nak(const struct diff *d)
+{
+    static const char ack[] = "ACK, ", rnr_nak[] = "RNR NAK, ";
+
+    return strcmp(d->field, "aeth.syndrome") == 0 &&
+           ((begins_with(d->recorded, ack) && begins_with(d->replayed, rnr_nak)) ||
+            (begins_with(d->recorded, rnr_nak) && begins_with(d->replayed, ack)));
 }
 
 const char *diff_rule(const struct trace *trace, const struct diff *d)
@@ -78,6 +92,8 @@ const char *diff_rule(const struct trace *trace, const struct diff *d)
 
     if (kind != REQUESTS && strcmp(d->field, "aeth.msn") == 0 && is_msn_higher(d))
         return "RC-RSP-104";
+    if (kind != REQUESTS && is_ack_for_rnr_nak(d))
+        return "RC-RSP-093";
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (rows[i].kinds & kind && strcmp(rows[i].field, d->field) == 0 &&
             (strstr(d->recorded, rows[i].word) || strstr(d->replayed, rows[i].word)))
@@ -123,11 +139,6 @@ static const struct {
     {UC_OUT | UD_OUT, "bth.se",         "",        "ALL-FMT-041"},
     /* clang-format on */
 };
-
-static bool begins_with(const char *text, const char *with)
-{
-    return strncmp(text, with, strlen(with)) == 0;
-}
 
 const char *diff_rule_stream(const struct dgram_streams *streams, const struct diff *d)
 {

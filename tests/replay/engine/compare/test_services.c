@@ -2,6 +2,7 @@
 /* Replay of RC operations other than SEND, WRITE, READ and atomics: conversations that pass, and
  * differences that are found in a given frame. */
 #include <string.h>
+#include "engine/diff_rule.h"
 #include "replay/talk.h"
 #include "report/verdict.h"
 #include "support/suite.h"
@@ -376,10 +377,33 @@ static void a_lost_copy_of_a_read_answered_with_last_holds(void)
     expect_holds(&t, "linux-rxe-6.12", 2);
 }
 
-SUITE("replay.services", TEST(flush_and_atomic_write_hold),
-      TEST(an_atomic_write_that_did_not_store_differs), TEST(a_flush_answered_by_an_ack_differs),
-      TEST(a_flush_that_counts_no_message_differs), TEST(a_refused_flush_holds),
-      TEST(an_unaligned_atomic_write_served_differs),
+static void difference_of_an_acknowledgement_names_its_rule(void)
+{
+    static const struct {
+        uint8_t recorded, replayed;
+        const char *rule;
+    } cases[] = {
+        {0x1F, 0x25, "RC-RSP-093"}, /* ACK without valid credits, RNR NAK */
+        {0x05, 0x25, "RC-RSP-093"}, /* ACK with credits, RNR NAK */
+        {0x25, 0x05, "RC-RSP-093"}, {0x25, 0x26, "RC-RSP-097"},
+        {0x05, 0x1F, "RC-RSP-105"}, {0x60, 0x25, "RC-RSP-067"},
+    };
+    struct trace_packet ack = {.opcode = 0x11};
+    struct trace trace = {.pkt = &ack};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct diff d = {.field = "aeth.syndrome"};
+
+        roce_syndrome_text(cases[i].recorded, d.recorded, sizeof(d.recorded));
+        roce_syndrome_text(cases[i].replayed, d.replayed, sizeof(d.replayed));
+        CU_ASSERT_STRING_EQUAL(diff_rule(&trace, &d), cases[i].rule);
+    }
+}
+
+SUITE("replay.services", TEST(difference_of_an_acknowledgement_names_its_rule),
+      TEST(flush_and_atomic_write_hold), TEST(an_atomic_write_that_did_not_store_differs),
+      TEST(a_flush_answered_by_an_ack_differs), TEST(a_flush_that_counts_no_message_differs),
+      TEST(a_refused_flush_holds), TEST(an_unaligned_atomic_write_served_differs),
       TEST(deviations_of_linux_hold_with_its_profile),
       TEST(a_flush_that_ends_in_its_headers_is_dropped), TEST(an_eighth_retry_holds_for_linux_only),
       TEST(an_rnr_nak_of_a_read_holds_for_linux_only),

@@ -151,10 +151,12 @@ static bool is_preceded(const struct inferred_setup *s, uint32_t copy, int64_t r
 }
 
 /* Returns whether the recorded responder sent an RNR NAK, and then a sequence NAK with the same PSN
- * before the refused request arrived again. The capture then has no retransmission between the two
- * NAKs, or one that may have crossed the sequence NAK. Otherwise, for example if the capture lacks
- * the RNR NAK, two conditions must hold. Our RNIC sends an RNR NAK instead of the sequence NAK. A
- * request with a later PSN was captured before the sequence NAK (followed()). */
+ * before the refused request arrived again. An RNR NAK with a later PSN may be in between, because
+ * Linux rxe refuses every request while its transmit queue is full (S12). The capture then has no
+ * retransmission between the two NAKs, or one that may have crossed the sequence NAK. Otherwise,
+ * for example if the capture lacks the RNR NAK, two conditions must hold. Our RNIC sends an RNR NAK
+ * instead of the sequence NAK. A request with a later PSN was captured before the sequence NAK
+ * (followed()). */
 static bool seq_nak_after_rnr(const struct response_case *c)
 {
     const struct inferred_setup *s = &c->dir->setup;
@@ -165,7 +167,7 @@ static bool seq_nak_after_rnr(const struct response_case *c)
 
     if (!recorded_nak(c, ROCE_NAK_PSN_SEQ))
         return false;
-    for (uint32_t i = c->event; i-- > 0 && c->rnr == rel;) {
+    for (uint32_t i = c->event; i-- > 0 && c->rnr >= rel;) {
         if (s->event[i].rel == rel && !s->event[i].response)
             copy = i;
         if (s->event[i].rel != rel || !event_is_nak(s, i))

@@ -545,6 +545,29 @@ static void a_wrong_ack_after_the_copy_of_an_old_read_is_the_only_difference(voi
     talk_free(&t);
 }
 
+/* The transmit queue of Linux rxe is full while it sends READ responses. It refuses two SENDs with
+ * RNR NAKs, then sends a sequence NAK for the first of them (D8). */
+static void a_sequence_nak_may_follow_rnr_naks_of_two_requests(void)
+{
+    struct talk t;
+
+    for (unsigned twice = 0; twice <= 1; twice++) {
+        talk_init(&t);
+        talk_read(&t, 0, 0x1000, 7, 3 * 1024);
+        talk_read_resp(&t, ROCE_OP_RC_READ_RESP_FIRST, 0, 1, 1024, 1);
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, 3, 10, 1);
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, 4, 10, 2);
+        talk_read_resp(&t, ROCE_OP_RC_READ_RESP_MIDDLE, 1, 1, 1024, 2);
+        talk_ack(&t, 3, RNR, 1);
+        if (twice)
+            talk_ack(&t, 4, RNR, 1);
+        talk_read_resp(&t, ROCE_OP_RC_READ_RESP_LAST, 2, 1, 1024, 3);
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, 5, 10, 3);
+        talk_ack(&t, 3, SEQ_NAK, 1);
+        expect_holds(&t, 1 + twice, 0);
+    }
+}
+
 SUITE("replay.network", TEST(start_msn_is_not_taken_from_acks_of_duplicates),
       TEST(start_msn_is_not_taken_from_two_equal_acks),
       TEST(a_delayed_request_arrives_as_a_duplicate), TEST(a_delayed_request_finds_no_receive_wqe),
@@ -558,6 +581,7 @@ SUITE("replay.network", TEST(start_msn_is_not_taken_from_acks_of_duplicates),
       TEST(a_lost_refusal_inside_a_write_is_inconclusive),
       TEST(a_late_read_counts_in_the_ack_of_a_duplicate),
       TEST(a_sequence_nak_may_follow_a_lost_rnr_nak),
+      TEST(a_sequence_nak_may_follow_rnr_naks_of_two_requests),
       TEST(an_ack_of_an_unseen_copy_counts_later_messages),
       TEST(a_requester_may_finish_its_retransmission_after_a_nak),
       TEST(a_responder_may_keep_more_resources_than_ours),

@@ -54,8 +54,8 @@ MIGREQ = ("ALL-FMT-044",)              # check does not report MigReq in datagra
 LACKS = ("ALL-PSN-057", "RC-REQ-137", "RC-REQ-139", "RC-REQ-140")
 REUSE = ("ALL-OBS-308", "RC-REQ-149", "RC-REQ-150", "RC-REQ-152", "RC-REQ-153", "RC-REQ-154")
 # COPIES: findings that depend on the IPv4 identification: copies (ALL-OBS-301), and findings about packets that are not
-# recognised as copies if the identification is missing.
-COPIES = ("ALL-OBS-301", "RC-OBS-302", "RC-OBS-303", "RC-OBS-307", "RC-OBS-313", "RC-REQ-144",
+# recognised as copies, or as reordered (RC-REQ-140), if the identification is missing.
+COPIES = ("ALL-OBS-301", "RC-REQ-140", "RC-OBS-302", "RC-OBS-303", "RC-OBS-307", "RC-OBS-313", "RC-REQ-144",
           "RC-REQ-149", "RC-REQ-152", "RC-REQ-161", "RC-RSP-112", "RC-RSP-099", "RC-REQ-150",
           "RC-REQ-153", "RC-REQ-154", "RC-OBS-309", "RC-OBS-317", "RC-OBS-322", "ALL-OBS-308", "RC-REQ-157")
 

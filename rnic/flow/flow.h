@@ -228,7 +228,7 @@ struct roce_flow_result {
                             * spurious (ROCE_CAUSE_SPURIOUS), the finding SPURIOUS_TIMEOUT has
                             * go_back_frame as its other_frame */
     uint32_t go_back_frame; /* retransmission: first frame of its go-back */
-    uint32_t repeats_frame; /* frame of the request's first transmission */
+    uint32_t repeats_frame; /* frame of the first captured transmission of the request */
     uint64_t rto;     /* retransmission: time since the previous transmission of the PSN, ns */
     uint64_t timeout; /* negotiated local ACK timeout of the sender, ns */
     uint32_t trigger_frame; /* frame of the NAK or response that caused the retransmission */

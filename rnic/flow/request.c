@@ -300,16 +300,20 @@ static void note_late(struct roce_cold_counters *cold, uint32_t psn)
     cold->out_of_order++;
 }
 
-/* Counts the first transmission of a request, which was captured after its retransmission. */
-static void note_overtaken(struct roce_ctx *ctx, uint32_t psn)
+/* Counts the first transmission of request `e`, which was captured after its retransmission. Its
+ * payload was captured before, so it refers to that frame as a retransmission does. */
+static void note_overtaken(struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
     struct roce_req *req = &ctx->sender->req;
     struct roce_cold_counters *cold = roce_cold(ctx->flow, ctx->sender);
 
-    cold->naks_for_late += req->retx.cause == ROCE_CAUSE_SEQ_NAK && req->retx.first == psn;
-    note_late(cold, psn);
+    cold->naks_for_late += req->retx.cause == ROCE_CAUSE_SEQ_NAK && req->retx.first == e->psn;
+    note_late(cold, e->psn);
     ctx->result->flags |= ROCE_AN_OUT_OF_ORDER;
-    REPORT(ctx, OUT_OF_ORDER, "bth.psn", req->nxt, psn);
+    ctx->result->repeats_frame = e->frame;
+    roce_report_link(ctx, ROCE_LINK_REPEATED_IN, e->frame);
+    roce_sent_result(ctx, e);
+    REPORT(ctx, OUT_OF_ORDER, "bth.psn", req->nxt, e->psn);
 }
 
 /* Processes a request whose PSN is in the window entry at index `at`. The request is a copy (second
@@ -338,7 +342,7 @@ static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_p
     }
     if (skip == 0 && now->op == e->op && ctx->conn->facts.svc != ROCE_SVC_UC &&
         roce_request_is_overtaken(ctx, e)) {
-        note_overtaken(ctx, now->psn);
+        note_overtaken(ctx, e);
         return;
     }
     if (skip == 0 && now->op == e->op &&

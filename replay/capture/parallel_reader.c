@@ -6,9 +6,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "base/error.h"
 #include "capture/mapped_reader.h"
+#include "util/cli_opts.h"
 
 /* Maximum number of batches that were read but not yet passed to judge(), the callback of the
  * consumer. */
@@ -311,11 +311,7 @@ int parallel_read(struct capture_reader *reader, const struct frame_consumer *co
                   struct error *error)
 {
     struct parallel_reader *pr = calloc(1, sizeof(*pr));
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    unsigned want = consumer->threads ? consumer->threads
-                    : processors > 0  ? (unsigned)processors
-                                      : 1;
-    unsigned cnt = want < PARALLEL_THREADS_MAX ? want : PARALLEL_THREADS_MAX;
+    unsigned cnt = cli_job_cnt(consumer->threads, PARALLEL_THREADS_MAX);
     /* calloc() does not touch the pages of a large block. So the kernel allocates the pages of each
      * thread when the thread uses them, close to its processor. */
     void *memory = calloc(cnt + 1, sizeof(struct worker));

@@ -15,6 +15,7 @@
 #include "check/programs.h"
 #include "flow/split.h"
 #include "pcapng/pcapng.h"
+#include "util/cli_opts.h"
 #include "util/keymap.h"
 #include "util/sigint.h"
 #include "util/strbuf.h"
@@ -485,9 +486,7 @@ static bool watches_order(const struct check_options *options)
 static unsigned choose_threads(struct check *check)
 {
     const struct check_options *options = check->options;
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    unsigned want = options->threads ? options->threads : processors > 0 ? (unsigned)processors : 1;
-    unsigned threads = want < SPLIT_PARTS_MAX ? want : SPLIT_PARTS_MAX;
+    unsigned threads = cli_job_cnt(options->threads, SPLIT_PARTS_MAX);
 
     if (threads < 2 || !check->mapped || watches_order(options) ||
         (options->narrow && options->narrow->any) ||

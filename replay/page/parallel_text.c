@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <unistd.h>
+#include "util/cli_opts.h"
 
 #define THREADS_MAX 8u
 #define PART_LEN    16u /* number of elements that a thread formats at a time */
@@ -94,21 +94,12 @@ static int write_parts(struct work *work, FILE *out)
     return rc;
 }
 
-static unsigned choose_threads(unsigned wanted, uint32_t parts)
-{
-    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    unsigned cnt = wanted ? wanted : processors > 0 ? (unsigned)processors : 1;
-
-    cnt = cnt < THREADS_MAX ? cnt : THREADS_MAX;
-    return cnt < parts ? cnt : parts;
-}
-
 int parallel_text_write(FILE *out, const void *list, uint32_t cnt, parallel_text_put *put,
                         unsigned threads)
 {
     struct work work = {
         .list = list, .cnt = cnt, .put = put, .part_cnt = (cnt + PART_LEN - 1) / PART_LEN};
-    const unsigned wanted = choose_threads(threads, work.part_cnt);
+    const unsigned wanted = cli_job_cnt(cli_job_cnt(threads, THREADS_MAX), work.part_cnt);
     pthread_t thread[THREADS_MAX];
     unsigned started = 0;
     int rc = 0;

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "base/option_error.h"
 #include "util/strbuf.h"
 
@@ -154,6 +155,15 @@ const char *cli_command_name(const char *name)
             return renamed_commands[k].present;
         }
     return name;
+}
+
+unsigned cli_job_cnt(unsigned wanted, size_t most)
+{
+    long processors = wanted ? (long)wanted : sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (processors < 1 || most < 1)
+        return 1;
+    return (size_t)processors < most ? (unsigned)processors : (unsigned)most;
 }
 
 int cli_jobs(const char *command, const char *text, unsigned *jobs)

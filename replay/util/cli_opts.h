@@ -39,6 +39,10 @@ int cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #define CLI_JOBS_MAX 256u /* largest value of --jobs */
 
+/* Returns the number of threads or processes for a command: `wanted`, or the number of processors
+ * if `wanted` is 0. The result is at most `most`, but at least 1. */
+unsigned cli_job_cnt(unsigned wanted, size_t most);
+
 /* Parses the argument of --jobs, a number from 1 to CLI_JOBS_MAX. Returns 0, or the exit status
  * after an error. */
 int cli_jobs(const char *command, const char *text, unsigned *jobs);

@@ -2,7 +2,6 @@
 #include "util/file_queue.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 #include "util/cli_opts.h"
 
 struct file_place {
@@ -12,12 +11,7 @@ struct file_place {
 
 unsigned file_queue_workers(unsigned wanted, size_t cnt)
 {
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t workers = wanted ? wanted : processors > 1 ? (size_t)processors : 1;
-
-    if (workers > cnt)
-        workers = cnt ? cnt : 1;
-    return workers < CLI_JOBS_MAX ? (unsigned)workers : CLI_JOBS_MAX;
+    return cli_job_cnt(cli_job_cnt(wanted, CLI_JOBS_MAX), cnt);
 }
 
 bool file_queue_init(struct file_queue *queue, shard_path path, const void *list, size_t cnt,

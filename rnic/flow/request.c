@@ -292,28 +292,30 @@ static bool is_shift(const struct roce_ctx *ctx, const struct roce_sent_packet *
            (now->op != e->op || e->len > 0);
 }
 
-/* Counts a request that was captured out of order. */
-static void note_late(struct roce_cold_counters *cold, uint32_t psn)
+/* Counts and reports a request that was captured out of order. */
+static void note_late(struct roce_ctx *ctx, uint32_t psn)
 {
+    struct roce_cold_counters *cold = roce_cold(ctx->flow, ctx->sender);
+
     memmove(cold->late_psn + 1, cold->late_psn, (ROCE_LATE_PSNS - 1) * sizeof(cold->late_psn[0]));
     cold->late_psn[0] = psn + 1;
     cold->out_of_order++;
+    ctx->result->flags |= ROCE_AN_OUT_OF_ORDER;
+    REPORT(ctx, OUT_OF_ORDER, "bth.psn", ctx->sender->req.nxt, psn);
 }
 
 /* Counts the first transmission of request `e`, which was captured after its retransmission. Its
  * payload was captured before, so it refers to that frame as a retransmission does. */
 static void note_overtaken(struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
-    struct roce_req *req = &ctx->sender->req;
-    struct roce_cold_counters *cold = roce_cold(ctx->flow, ctx->sender);
+    const struct roce_req *req = &ctx->sender->req;
 
-    cold->naks_for_late += req->retx.cause == ROCE_CAUSE_SEQ_NAK && req->retx.first == e->psn;
-    note_late(cold, e->psn);
-    ctx->result->flags |= ROCE_AN_OUT_OF_ORDER;
+    roce_cold(ctx->flow, ctx->sender)->naks_for_late +=
+        req->retx.cause == ROCE_CAUSE_SEQ_NAK && req->retx.first == e->psn;
     ctx->result->repeats_frame = e->frame;
     roce_report_link(ctx, ROCE_LINK_REPEATED_IN, e->frame);
     roce_sent_result(ctx, e);
-    REPORT(ctx, OUT_OF_ORDER, "bth.psn", req->nxt, e->psn);
+    note_late(ctx, e->psn);
 }
 
 /* Processes a request whose PSN is in the window entry at index `at`. The request is a copy (second
@@ -490,9 +492,7 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
         return;
     }
     if (roce_request_is_out_of_order(ctx, now->psn, next)) {
-        note_late(roce_cold(ctx->flow, ctx->sender), now->psn);
-        ctx->result->flags |= ROCE_AN_OUT_OF_ORDER;
-        REPORT(ctx, OUT_OF_ORDER, "bth.psn", req->nxt, now->psn);
+        note_late(ctx, now->psn);
     } else {
         note_retransmission(ctx, NULL, now->psn, now->psn_cnt);
         now->marks |= roce_opcode_starts(ctx->pkt->op) ? ROCE_MARK_UNTIMED : 0;

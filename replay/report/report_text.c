@@ -470,6 +470,7 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
     uint32_t sides = 0;
     const struct response_comparison *all = &r->responses;
     uint32_t cnt[3] = {0}, stream_cnt[3] = {0}, exchange_cnt[3] = {0}, known = 0, missing = 0;
+    uint32_t damaged = 0;
     const struct unjudged unjudged = count_unjudged(r);
     bool unseen = false;
 
@@ -502,6 +503,7 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
         known += all->result ? all->result[i].known_frames : 0;
         known += r->requests.result ? r->requests.result[i].known_frames : 0;
         missing += all->result ? all->result[i].not_captured : 0;
+        damaged += all->result ? all->result[i].damaged : 0;
     }
     for (uint32_t i = 0; i < r->dgrams.cnt; i++) {
         report_stream_text(out, &r->dgrams, i,
@@ -550,5 +552,7 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
     if (missing)
         fprintf(out, "; %u response%s missing in the capture, not compared", missing,
                 missing == 1 ? "" : "s");
+    if (damaged)
+        fprintf(out, "; %u damaged response%s not compared", damaged, damaged == 1 ? "" : "s");
     fputc('\n', out);
 }

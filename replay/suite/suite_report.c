@@ -20,6 +20,8 @@ void suite_totals_of(struct suite_totals *totals, const struct job *jobs, size_t
         totals->cut += n->cut > 0;
         totals->missing += n->missing;
         totals->lacking += n->missing > 0;
+        totals->damaged += n->damaged;
+        totals->with_damage += n->damaged > 0;
         totals->outcome[jobs[i].outcome]++;
         totals->unexpected[jobs[i].outcome] += !job_as_expected(&jobs[i]);
     }
@@ -83,6 +85,10 @@ void suite_text(FILE *out, const struct suite_totals *totals, const struct job *
     if (totals->missing)
         fprintf(out, "%zu response%s missing in %zu capture%s, not compared\n", totals->missing,
                 totals->missing == 1 ? "" : "s", totals->lacking, totals->lacking == 1 ? "" : "s");
+    if (totals->damaged)
+        fprintf(out, "%zu damaged response%s in %zu capture%s, not compared\n", totals->damaged,
+                totals->damaged == 1 ? "" : "s", totals->with_damage,
+                totals->with_damage == 1 ? "" : "s");
     for (size_t i = 0; i < cnt; i++) {
         const struct job *job = &jobs[i];
 

@@ -48,7 +48,7 @@ void job_count(void *ctx, const char *list, const json_t *element)
 {
     struct job_counts *counts = ctx;
     const json_t *ours = json_object_get(element, "as_responder");
-    const json_t *missing = json_object_get(json_object_get(ours, "ignored"), "not_captured");
+    const json_t *ignored = json_object_get(ours, "ignored");
     const char *verdict = json_string_value(json_object_get(element, "verdict"));
 
     counts->directions += strcmp(list, "directions") == 0;
@@ -56,7 +56,8 @@ void job_count(void *ctx, const char *list, const json_t *element)
     counts->exchanges += strcmp(list, "exchanges") == 0;
     counts->failed += verdict && strcmp(verdict, verdict_name(VERDICT_FAIL)) == 0;
     counts->cut += json_integer_value(json_object_get(ours, "cut_payloads")) > 0;
-    counts->missing += (size_t)json_integer_value(missing);
+    counts->missing += (size_t)json_integer_value(json_object_get(ignored, "not_captured"));
+    counts->damaged += (size_t)json_integer_value(json_object_get(ignored, "damaged"));
 }
 
 /* Counts the directions, streams and exchanges of a replay without a JSON report. With a JSON
@@ -72,6 +73,7 @@ static void count_parts(struct job_counts *counts, const struct replay *replay)
             continue;
         counts->cut += replay->session.dir[i].setup.cut > 0;
         counts->missing += all[i].not_captured;
+        counts->damaged += all[i].damaged;
     }
     counts->streams = replay->dgrams.cnt;
     for (uint32_t i = 0; i < replay->dgrams.cnt; i++)
@@ -291,12 +293,12 @@ static void read_files(struct job *job, const struct job_files *files)
 static int exit_worker(const struct job *job, FILE *result)
 {
     const struct job_counts *n = &job->counts;
-    json_t *all =
-        json_pack("{s:i, s:o, s:o, s:[IIIIII]}", "outcome", (int)job->outcome, "fault",
-                  job->error ? json_lossy_string(job->error) : json_null(), "ladders",
-                  job->ladders ? json_lossy_string(job->ladders) : json_null(), "counts",
-                  (json_int_t)n->directions, (json_int_t)n->streams, (json_int_t)n->exchanges,
-                  (json_int_t)n->failed, (json_int_t)n->cut, (json_int_t)n->missing);
+    json_t *all = json_pack("{s:i, s:o, s:o, s:[IIIIIII]}", "outcome", (int)job->outcome, "fault",
+                            job->error ? json_lossy_string(job->error) : json_null(), "ladders",
+                            job->ladders ? json_lossy_string(job->ladders) : json_null(), "counts",
+                            (json_int_t)n->directions, (json_int_t)n->streams,
+                            (json_int_t)n->exchanges, (json_int_t)n->failed, (json_int_t)n->cut,
+                            (json_int_t)n->missing, (json_int_t)n->damaged);
     int rc = !all || json_dumpf(all, result, 0) != 0 || fflush(result) != 0 ? -1 : 0;
 
     json_decref(all);
@@ -341,7 +343,8 @@ static void read_result(struct job *job, const json_t *all)
 {
     const json_t *n = json_object_get(all, "counts");
     size_t *const member[] = {&job->counts.directions, &job->counts.streams, &job->counts.exchanges,
-                              &job->counts.failed,     &job->counts.cut,     &job->counts.missing};
+                              &job->counts.failed,     &job->counts.cut,     &job->counts.missing,
+                              &job->counts.damaged};
 
     job->outcome = (enum outcome)json_integer_value(json_object_get(all, "outcome"));
     if (json_is_string(json_object_get(all, "fault")))

@@ -37,6 +37,7 @@ struct job_counts {
     size_t failed;  /* number of directions, streams and exchanges with the verdict FAIL */
     size_t cut;     /* number of directions with a payload that the snaplen cut */
     size_t missing; /* number of responses that our RNIC sent but the capture lacks */
+    size_t damaged; /* number of responses with a wrong ICRC or form, which are not compared */
 };
 
 struct job {

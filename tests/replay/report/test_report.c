@@ -241,6 +241,20 @@ static void missing_responses_are_counted(void)
     CHECKRUN_EXPECT("$R replay $C/rc-loss-request-last.pcap", 0, "0 failed, 0 skipped)\n", "");
 }
 
+/* The last response has a wrong ICRC, for example because a user altered it with a hex editor. The
+ * verdict and the summary of a folder, with and without JSON, count it. */
+static void damaged_responses_are_counted(void)
+{
+    CHECKRUN_EXPECT("$R edit -q --impair corrupt=icrc@frame=18 $C/rc-atomics.pcap $T/hex.pcap && "
+                    "$R replay $T/hex.pcap",
+                    0, "; 1 damaged response not compared\n", "");
+    CHECKRUN_EXPECT("mkdir $T/hexes && cp $T/hex.pcap $T/hexes && $R replay $T/hexes", 0,
+                    "\n1 damaged response in 1 capture, not compared\n", "");
+    CHECKRUN_EXPECT("$R replay --jobs 2 --json $T/hexes.json $T/hexes", 0,
+                    "\n1 damaged response in 1 capture, not compared\n", "");
+    CHECKRUN_EXPECT("$R replay $C/rc-atomics.pcap", 0, "0 failed, 0 skipped)\n", "");
+}
+
 /* The path of a capture has any length. The error message must still contain the whole reason. */
 static void a_long_path_leaves_room_for_the_reason(void)
 {
@@ -288,4 +302,4 @@ SUITE("replay.report", TEST(first_difference_is_explained),
       TEST(json_report_has_the_facts_of_the_text), TEST(json_names_what_is_taken_from_the_capture),
       TEST(odd_file_name_is_escaped), TEST(odd_file_name_is_replayed),
       TEST(report_says_that_cut_payload_is_not_compared), TEST(missing_responses_are_counted),
-      TEST(a_long_path_leaves_room_for_the_reason))
+      TEST(damaged_responses_are_counted), TEST(a_long_path_leaves_room_for_the_reason))

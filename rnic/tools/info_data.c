@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "tools/netns.h"
 
 int info_devices(void (*print)(const struct rnic_iface *iface))
 {
@@ -16,8 +17,10 @@ int info_devices(void (*print)(const struct rnic_iface *iface))
                 why.text[0] ? why.text : strerror(-result));
         return 1;
     }
+    /* In the separate network of rnic-run, programs have no device for the other end of the link.
+     */
     for (size_t i = 0; i < cnt; i++)
-        if (list[i].path_mtu > 0)
+        if (list[i].path_mtu > 0 && strcmp(list[i].name, NETNS_LINK "-peer") != 0)
             print(&list[i]);
     free(list);
     return 0;

@@ -61,6 +61,14 @@ def processes(rocedrill, record):
         assert shown[number - 1].endswith(f" {process}"), f"frame {number}: {shown[number - 1]}, {process}"
 
 
+def same_devices(rnic_run):
+    """Checks that rnic-info lists the devices that programs have in the separate network of rnic-run."""
+    listed = [re.findall(r"^ *(rnic_[\w-]+)", subprocess.run(rnic_run + ["-n", "--", program], stdout=subprocess.PIPE, text=True,
+                                                            check=True).stdout, re.MULTILINE)
+              for program in ("ibv_devices", os.path.join(os.path.dirname(rnic_run[-1]), "rnic-info"))]
+    assert sorted(listed[0]) == sorted(listed[1]) == ["rnic_lo", "rnic_rnic0"], f"devices {listed}"
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bin", required=True)
@@ -76,6 +84,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="rnic-ordinary-") as folder:
         os.chmod(folder, 0o777)
         refused(os.path.join(os.path.abspath(args.bin), "rnic-run"), folder)
+        same_devices(user + [os.path.join(os.path.abspath(args.bin), "rnic-run")])
         record = os.path.join(folder, "all.pcapng")
         done = subprocess.run(
             user + ["env", "HOME=" + folder, "TMPDIR=" + folder,

@@ -46,9 +46,10 @@ struct walk {
     uint32_t tries;            /* number of retries since a response last acknowledged a new PSN */
     uint32_t restarts;         /* number of go-backs (retransmissions from an earlier PSN), for any
                                 * reason, since a response last acknowledged a new PSN */
-    bool moved;  /* true: `tries` and `restarts` count only the go-backs since a go-back to a
-                  * later PSN, not all since a response last acknowledged a new PSN */
-    bool waited; /* the latest retry was caused by the ACK timeout */
+    bool moved;   /* true: `tries` and `restarts` count only the go-backs since a go-back to a
+                   * later PSN, not all since a response last acknowledged a new PSN */
+    bool waited;  /* the latest retry was caused by the ACK timeout */
+    bool damaged; /* a damaged request was captured since the latest undamaged packet */
 };
 
 /* Adds a wait that lasted at least `at_least` and at most `at_most` ns. */
@@ -153,12 +154,13 @@ static void on_request(struct walk *w, uint32_t event, uint64_t time)
 }
 
 /* Returns whether the requester gave up. Its last request then has no response, and the capture
- * continues for more than twice `wait` ns after the last packet of the direction. */
+ * continues for more than twice `wait` ns after the last packet of the direction. If the last
+ * packet is a damaged request, the capture does not show the number of retries. */
 static bool gave_up(const struct walk *w, uint64_t wait)
 {
     const struct inferred_setup *s = w->s;
 
-    return wait > 0 && w->high > w->acked && s->fatal_nak == EVENT_NONE &&
+    return wait > 0 && w->high > w->acked && s->fatal_nak == EVENT_NONE && !w->damaged &&
            s->trace->pkt[s->trace->cnt - 1].time - w->before > 2 * wait;
 }
 
@@ -215,8 +217,11 @@ void infer_timers(struct inferred_setup *s)
     for (uint32_t i = 0; i < s->event_cnt; i++) {
         uint64_t time = event_time(s, i);
 
-        if (!s->event[i].usable || s->event[i].before_first)
+        if (!s->event[i].usable || s->event[i].before_first) {
+            w.damaged |= !s->event[i].response && s->event[i].damaged;
             continue;
+        }
+        w.damaged = false;
         if (s->event[i].response)
             on_answer(&w, i, time);
         else

@@ -363,6 +363,36 @@ static void a_requester_may_give_up_after_an_rnr_nak(void)
     }
 }
 
+/* The network damages the retransmission after the last captured RNR NAK. So the requester had not
+ * used up its RNR retry count at that RNR NAK, and its work request is not complete. */
+static void a_damaged_retransmission_shows_that_retries_are_left(void)
+{
+    struct replay r;
+    struct talk t;
+    uint32_t frame;
+
+    talk_init(&t);
+    talk_send(&t, ONLY, 0, 8, 1);
+    talk_ack(&t, 0, RNR, 0);
+    t.time += 5 * MS;
+    talk_send(&t, ONLY, 0, 8, 1);
+    talk_ack(&t, 0, RNR, 0);
+    t.time += 5 * MS;
+    frame = talk_send(&t, ONLY, 0, 8, 1);
+    t.capture.frame[frame - 1].data[60] ^= 8; /* payload */
+    t.time += 500 * MS;
+    t.requester_qp++;
+    t.responder_qp++;
+    talk_send(&t, ONLY, 77, 8, 1);
+    talk_ack(&t, 77, ACK, 1);
+    if (talk_replay(&t, &r, NULL) == 0) {
+        EXPECT_EQ(report_verdict(&r), VERDICT_PASS);
+        EXPECT_EQ(r.requests.result[0].failed, 0);
+    }
+    replay_free(&r);
+    talk_free(&t);
+}
+
 /* The capture lacks a response. The requester continues without a retransmission, so it received
  * that response, and the conversation must pass. */
 static void a_response_that_the_capture_lacks_was_received(void)
@@ -681,6 +711,7 @@ SUITE("replay.requester", TEST(every_operation_is_posted_and_completes),
       TEST(requests_that_cross_a_fatal_nak_hold), TEST(a_lost_fatal_nak_holds),
       TEST(a_refusal_of_a_completed_read_is_ignored),
       TEST(a_requester_may_give_up_after_an_rnr_nak),
+      TEST(a_damaged_retransmission_shows_that_retries_are_left),
       TEST(a_response_that_the_capture_lacks_was_received),
       TEST(a_retransmission_may_carry_the_newer_buffer),
       TEST(a_retransmission_may_carry_received_bytes), TEST(what_no_requester_sends_is_skipped),

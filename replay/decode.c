@@ -246,7 +246,9 @@ int decode_file(const char *path, const struct decode_options *options, struct e
     if (got == 0 && !any)
         (void)cli_error("decode: %s: note: no RoCE packet in %u frame%s%s", reader_name(reader),
                         frames, frames == 1 ? "" : "s",
-                        options->narrow && options->narrow->any ? " that the options select" : "");
+                        options->narrow && options->narrow->any
+                            ? " that the options select"
+                            : " (rocedrill check names a likely reason)");
     reader_close(reader);
     return got;
 }

@@ -475,7 +475,8 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
     bool unseen = false;
 
     put_escaped(out, r->trace.name);
-    fprintf(out, ": %u frames, %zu RoCE packets", r->trace.frames, r->trace.cnt);
+    fprintf(out, ": %u frame%s, %zu RoCE packet%s", r->trace.frames,
+            r->trace.frames == 1 ? "" : "s", r->trace.cnt, r->trace.cnt == 1 ? "" : "s");
     if (r->trace.malformed)
         fprintf(out, ", %u truncated or malformed", r->trace.malformed);
     if (r->trace.checksums_filled)

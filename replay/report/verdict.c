@@ -72,6 +72,7 @@ const char *report_skip_reason(const struct replay *r)
     for (size_t i = 0; i < r->connections.skip_cnt; i++)
         if (trace->flow[r->connections.skip[i].flow].dest_qp != ROCE_QP_GSI)
             return r->connections.skip[i].reason;
-    return r->connections.skip_cnt ? r->connections.skip[0].reason
-                                   : "the capture contains no RoCE packet";
+    return r->connections.skip_cnt
+               ? r->connections.skip[0].reason
+               : "the capture contains no RoCE packet (rocedrill check names a likely reason)";
 }

@@ -213,7 +213,10 @@ static int import_packets(const char *path, const struct import_options *options
     if (rc == 0)
         rc = selection_make(&selection, &replay, error);
     if (rc == 0 && selection.cnt == 0)
-        rc = error_set(error, "%s: the capture contains no RoCE packet that can be imported", path);
+        rc = error_set(error,
+                       "%s: the capture contains no RoCE packet that can be imported (rocedrill "
+                       "check names a likely reason)",
+                       path);
     if (rc == 0) {
         added->of = replay.trace.frames;
         describe_selection(&replay, &selection, added);

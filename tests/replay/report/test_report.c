@@ -255,6 +255,22 @@ static void damaged_responses_are_counted(void)
     CHECKRUN_EXPECT("$R replay $C/rc-atomics.pcap", 0, "0 failed, 0 skipped)\n", "");
 }
 
+/* All programs that read a capture without RoCE packets name the command that explains this. */
+static void a_capture_without_roce_refers_to_check(void)
+{
+    static const char *const commands[] = {"decode", "replay", "import --to $T/no_roce"};
+    char command[400];
+
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        snprintf(command, sizeof(command),
+                 "{ head -c 24 $C/rc-atomics.pcap; printf "
+                 "'%%8s\\16\\0\\0\\0\\16\\0\\0\\0%%12s\\10\\6'; } "
+                 ">$T/arp.pcap; $R %s $T/arp.pcap 2>&1 | grep 'no RoCE packet'",
+                 commands[i]);
+        CHECKRUN_EXPECT(command, 0, "(rocedrill check names a likely reason)\n", "");
+    }
+}
+
 /* The path of a capture has any length. The error message must still contain the whole reason. */
 static void a_long_path_leaves_room_for_the_reason(void)
 {
@@ -302,4 +318,5 @@ SUITE("replay.report", TEST(first_difference_is_explained),
       TEST(json_report_has_the_facts_of_the_text), TEST(json_names_what_is_taken_from_the_capture),
       TEST(odd_file_name_is_escaped), TEST(odd_file_name_is_replayed),
       TEST(report_says_that_cut_payload_is_not_compared), TEST(missing_responses_are_counted),
-      TEST(damaged_responses_are_counted), TEST(a_long_path_leaves_room_for_the_reason))
+      TEST(damaged_responses_are_counted), TEST(a_capture_without_roce_refers_to_check),
+      TEST(a_long_path_leaves_room_for_the_reason))

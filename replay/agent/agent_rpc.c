@@ -128,10 +128,10 @@ static json_t *op_store(struct agent_device *dev, const json_t *in)
     return out;
 }
 
-static json_t *range_error(const char *op)
+static json_t *range_error(const char *op, unsigned max)
 {
     return agent_error_reply("%s: the range must lie inside a region and be at most %u bytes long",
-                             op, AGENT_DATA_MAX);
+                             op, max);
 }
 
 static json_t *op_load(struct agent_device *dev, const json_t *in)
@@ -140,7 +140,7 @@ static json_t *op_load(struct agent_device *dev, const json_t *in)
     struct agent_mr *m = find_range(dev, in, &off, &len);
 
     if (!m || len > AGENT_DATA_MAX)
-        return range_error("load");
+        return range_error("load", AGENT_DATA_MAX);
     return json_pack("{s:b, s:o}", "ok", 1, "hex", json_hex(m->bytes + off, len));
 }
 
@@ -149,8 +149,8 @@ static json_t *op_crc(struct agent_device *dev, const json_t *in)
     uint64_t off, len;
     struct agent_mr *m = find_range(dev, in, &off, &len);
 
-    if (!m || len > AGENT_DATA_MAX)
-        return range_error("crc");
+    if (!m || len > AGENT_CRC_MAX)
+        return range_error("crc", AGENT_CRC_MAX);
     return json_pack("{s:b, s:I}", "ok", 1, "crc32", (json_int_t)agent_crc32(m->bytes + off, len));
 }
 

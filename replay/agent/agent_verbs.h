@@ -25,6 +25,9 @@
 /* Limit of the data in a request or reply, bytes. A message contains two hexadecimal digits for
  * each byte. */
 #define AGENT_DATA_MAX (256u * 1024)
+/* Maximum length of the bytes of one crc request, bytes. Their CRC-32 costs less CPU time than ten
+ * ordinary requests. */
+#define AGENT_CRC_MAX  (64u * 1024)
 #define AGENT_MRS_MAX  4096u
 #define AGENT_QPS_MAX  4096u
 #define AGENT_SRQS_MAX 64u

@@ -54,7 +54,7 @@ AGENT = {
     "large_loads": lambda room: until(room, "\n" + line("mr", len=1 << 18, access=["read"]),
                                       lambda n: line("load", mr=0, off=0, len=AGENT_ROOM // 50)),
     "large_crcs": lambda room: until(room, "\n" + line("mr", len=1 << 18, access=["read"]),
-                                     lambda n: line("crc", mr=0, off=0, len=1 << 18)),
+                                     lambda n: line("crc", mr=0, off=0, len=1 << 16)),
     "polls": lambda room: until(room, "\n", lambda n: line("poll", max=256)),
     "unknown_words": lambda room: until(room, "\n", lambda n: line("mr", len=1, access=["a"] * 20)),
 }

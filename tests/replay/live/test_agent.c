@@ -79,11 +79,11 @@ static void a_session_does_what_replay_needs(void)
     SAY("{\"op\":\"crc\",\"mr\":0,\"off\":3,\"len\":3}", "\"crc32\":");
     SAY("{\"op\":\"withdraw\",\"mr\":0}", "\"ok\":true");
     SAY("{\"op\":\"register\",\"mr\":0}", "\"rkey\":");
-    /* The agent reads at most 256 KiB for a request, although the region is larger. This bounds the
-     * CPU time of the request. */
+    /* A crc request covers at most 64 KiB, although the region is larger. This bounds the CPU time
+     * of the request. */
     SAY("{\"op\":\"mr\",\"len\":1048576,\"access\":[]}", "\"mr\":1");
-    SAY("{\"op\":\"crc\",\"mr\":1,\"off\":786432,\"len\":262144}", "\"crc32\":");
-    SAY("{\"op\":\"crc\",\"mr\":1,\"off\":0,\"len\":262145}", "at most 262144 bytes");
+    SAY("{\"op\":\"crc\",\"mr\":1,\"off\":983040,\"len\":65536}", "\"crc32\":");
+    SAY("{\"op\":\"crc\",\"mr\":1,\"off\":0,\"len\":65537}", "at most 65536 bytes");
     SAY("{\"op\":\"qp\",\"max_send\":4,\"max_recv\":4}", "\"qp\":0");
     SAY("{\"op\":\"connect\",\"qp\":0,\"dgid\":\"::ffff:192.0.2.1\",\"dest_qpn\":17,\"mtu\":1024,"
         "\"access\":[\"read\"]}",

@@ -5,11 +5,13 @@ worst of each command with its cost relative to that traffic. Does the same for 
 cost is that of each byte relative to ordinary ones (texts.py), and for frames that a live port receives, relative to
 WRITEs (live.py).
 
-cost.py --bin FOLDER [--seed N] [--only REGEX] [--engines REGEX] [--limit RATIO] [--packets N] [--seconds S] [--most N]
-        [--keep FOLDER]
+cost.py --bin FOLDER [--seed N] [--only REGEX] [--shapes N REGEX]... [--engines REGEX] [--limit RATIO] [--packets N]
+        [--seconds S] [--most N] [--keep FOLDER]
 
 --engines prints only the rows of the commands whose names match. With --only, valgrind counts the instructions of the
-shapes that match 'ENGINE: SHAPE$', in which $ is a character; with --seconds, too, the search begins with these shapes.
+shapes that match 'ENGINE: SHAPE$', in which $ is a character. --shapes does the same with N packets; the ordinary
+traffic of each command has as many packets as its first --shapes. With --seconds and --only, too, the search begins with
+these shapes.
 --keep copies each input above the limit to a folder, so that it can become a shape.
 
 The search of each command (search.py) begins with all shapes (shapes.py). For S seconds it then changes the worst
@@ -30,6 +32,8 @@ import os
 import random
 import re
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -41,7 +45,9 @@ import search
 import shapes
 import texts
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", folder) for folder in ("programs", "support")]
+import stacks  # noqa: E402
 from pcap import frames_of  # noqa: E402
 from seed import add_seed_option  # noqa: E402
 
@@ -49,7 +55,7 @@ ENGINES = {
     "check": ["check", "-q"],
     "check --json": ["check", "-q", "--json", "/dev/null"],
     "check --html": ["check", "-q", "--html", "/dev/null"],
-    "check exports": ["check", "-q", "--events", "/dev/null", "--perfetto", "{out}"],
+    "check exports": ["check", "-q", "--events", "/dev/null", "--perfetto", "{out}", "--csv", "{out}.d"],
     "check -v": ["check", "-v", "--junit", "/dev/null"],
     "other end": ["check", "--other-end", "{in}", "{in}"],
     "decode": ["decode", "-q"],
@@ -113,8 +119,8 @@ class Engine:
         return cnt
 
     def sure(self):
-        """Returns the method whose count decides: CPU seconds for tshark, instructions for all others."""
-        return self.seconds if self.name == PLUGIN else self.instructions
+        """Returns the method whose count decides."""
+        return self.instructions
 
     def write_ordinary(self, path, cnt):
         """Writes ordinary input. Returns the number of its units."""
@@ -151,11 +157,18 @@ class Engine:
 
     def quick(self, path):
         """Runs the command on an input. Returns its CPU time, s, and stores its largest memory in self.rss."""
+        return self.peak_of(path).cpu
+
+    def peak_of(self, path):
         measured = os.path.join(self.folder, "peak")
         done = bounded.run([self.peak, measured, *self.words(path)], LATE)
         with open(measured, encoding="ascii") as file:
             self.rss = int(file.read()) << 10
-        return done.cpu
+        return done
+
+    def once(self, path):
+        """As seconds(), but with one run."""
+        return self.quick(path)
 
     def seconds(self, path):
         return min(self.quick(path) for _ in range(RUNS))
@@ -181,9 +194,9 @@ class Engine:
     def learn(self, count, cnt):
         """Measures ordinary input with the method `count`. A cost below the noise of the measurement counts as the noise."""
         def least_of(path):
-            return min(count(path) for _ in range(RUNS if count == self.seconds else 1))  # all ratios depend on it
+            return min(count(path) for _ in range(1 if count == self.instructions else RUNS))  # all ratios depend on it
 
-        least = {self.memory: RSS_NOISE, self.seconds: CPU_NOISE}.get(count, 1e-9) / cnt
+        least = {self.memory: RSS_NOISE, self.instructions: 1e-9}.get(count, CPU_NOISE) / cnt
         start = least_of(self.ordinary(EMPTY)[0])
         ordinary, number = self.ordinary(cnt)
         each, connection = max((least_of(ordinary) - start) / number, least), 0
@@ -203,13 +216,63 @@ class Engine:
 
     def ratio(self, path, cnt, count):
         """Returns the cost of an input of `cnt` units relative to ordinary input. `count` is the method that measures."""
-        exact = self.memory if count == self.last_memory else count
+        exact = {self.last_memory: self.memory, self.once: self.seconds}.get(count, count)
         if exact not in self.costs:
             self.learn(exact, cnt)
         start, each, connection = self.costs[exact]
         cost = count(path)
         bytes_more = self.longer(path, cnt) * self.byte if exact == self.memory and self.byte else 0
         return (cost - start) / (cnt * each + (connection and connection * self.connections(path)) + bytes_more)
+
+
+class Plugin(Engine):
+    """tshark with the plugin. The searches use sharkd, because tshark starts for 0.4 s of CPU time. For each connection to
+    its socket, sharkd forks a process, which has nothing left to start."""
+
+    REQUESTS = (("load", {"file": None}), ("frames", {"column0": "roce.bth.opcode:0"}), ("status", {}))
+    DISSECTED = "RDMA over Converged"  # only the plugin has this protocol
+
+    def __init__(self, command, name, folder, bin_dir, shark):
+        super().__init__(command, name, folder, bin_dir)
+        self.socket = os.path.join(shark.home, "sharkd")
+        subprocess.run(shark.command(["-a", "unix:" + self.socket], program="sharkd"), stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, check=True)
+
+    def processes(self):
+        """Returns the processes of sharkd."""
+        return {int(pid) for pid in os.listdir("/proc") if pid.isdigit() and
+                self.socket in stacks.read(f"/proc/{pid}/cmdline")}
+
+    def close(self):
+        for pid in self.processes():
+            os.kill(pid, signal.SIGKILL)
+
+    def quick(self, path):
+        before = self.processes()
+        with socket.socket(socket.AF_UNIX) as to_sharkd:
+            to_sharkd.settimeout(LATE)
+            to_sharkd.connect(self.socket)
+            with to_sharkd.makefile("rw", encoding="utf-8", errors="replace") as lines:
+                for number, (method, more) in enumerate(self.REQUESTS, 1):
+                    params = {**more, **({"file": path} if "file" in more else {})}
+                    lines.write(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}) + "\n")
+                lines.flush()
+                replies = [lines.readline()]
+                while json.loads(replies[-1])["id"] < len(self.REQUESTS):  # an incomplete capture has no reply to "load"
+                    replies.append(lines.readline())
+                assert any(re.search(r'"c":\["[^"]', reply) for reply in replies), f"the plugin did not dissect: {replies}"
+                pid, = self.processes() - before
+                self.rss = int(re.search(r"VmHWM:\s+(\d+)", stacks.read(f"/proc/{pid}/status"))[1]) << 10
+                return int(stacks.read(f"/proc/{pid}/schedstat").split()[0]) / 1e9
+
+    def sure(self):
+        return self.tshark_seconds
+
+    def tshark_seconds(self, path):
+        """Returns the CPU time of tshark, which starts too slowly in valgrind to count its instructions."""
+        done = [self.peak_of(path) for _ in range(RUNS)]
+        assert all(self.DISSECTED in one.out for one in done), f"the plugin did not dissect: {done[0]}"
+        return min(one.cpu for one in done)
 
 
 class Live(Engine):
@@ -273,13 +336,15 @@ def put_row(engine, name, cnt, text, good):
 
 
 def judge_shapes(engines, args, folder):
-    """Counts the instructions of the shapes whose names match --only. Returns whether all are within the limit."""
+    """Counts the instructions of the shapes whose names match --only or --shapes. Returns whether all are within the
+    limit."""
     path, good = os.path.join(folder, "shape"), True
     for engine in engines:
-        for name, shape in engine.shapes.items():
-            if re.search(args.only or "", f"{engine.name}: {name}$"):
-                worth = shape(engine.room if isinstance(engine, Parser) else args.packets)
-                good = judged(engine, name, path, engine.store(path, worth), args.limit) and good
+        for packets, regex in args.shapes:
+            for name, shape in engine.shapes.items():
+                if re.search(regex, f"{engine.name}: {name}$"):
+                    worth = shape(engine.room if isinstance(engine, Parser) else int(packets))
+                    good = judged(engine, name, path, engine.store(path, worth), args.limit) and good
     return good
 
 
@@ -309,6 +374,7 @@ def main():
     parser.add_argument("--bin", required=True)
     add_seed_option(parser)
     parser.add_argument("--only", help="these shapes only, as 'ENGINE: SHAPE'")
+    parser.add_argument("--shapes", nargs=2, action="append", metavar=("N", "REGEX"), help="as --only, with N packets")
     parser.add_argument("--engines", default="", help="only the commands whose names match")
     parser.add_argument("--limit", type=float, default=10)
     parser.add_argument("--packets", type=int, default=4000)
@@ -316,22 +382,26 @@ def main():
     parser.add_argument("--most", type=int, default=8, help="inputs of each command whose instructions are counted")
     parser.add_argument("--keep", help="folder for the inputs above the limit")
     args = parser.parse_args()
+    search_all = args.seconds or not (args.only or args.shapes)
+    args.shapes = args.shapes or [(args.packets, args.only or "")]
     rng = random.Random(args.seed)
     with tempfile.TemporaryDirectory(prefix="rocedrill-cost-") as folder, contextlib.ExitStack() as stack:
         rocedrill = os.path.join(args.bin, "rocedrill")
         engines = [Engine([rocedrill, *words], name, folder, args.bin)
                    for name, words in ENGINES.items() if re.search(args.engines, name)]
         plugins = os.path.join(os.path.dirname(os.path.abspath(args.bin)), "lib", "wireshark", "plugins")
-        if os.path.isdir(plugins) and re.search(args.engines, PLUGIN) and any(re.search(args.only or "", f"{PLUGIN}: {name}") for name in shapes.SHAPES):
+        if os.path.isdir(plugins) and re.search(args.engines, PLUGIN) and any(
+                re.search(regex, f"{PLUGIN}: {name}$") for name in shapes.SHAPES for _, regex in args.shapes):
             os.chmod(folder, 0o755)  # tshark does not run as root
             shark = stack.enter_context(captures.Tshark(plugins))
-            engines.append(Engine(shark.command(["-2", "-V", "-r"]), PLUGIN, folder, args.bin))
+            engines.append(Plugin(shark.command(["-2", "-V", "-r"]), PLUGIN, folder, args.bin, shark))
+            stack.callback(engines[-1].close)
         print(f"{'command':14} {'input':34} {'packets':>8} {'CPU time':>9} {'instructions':>13} {'memory':>7}", flush=True)
         quick = quick_engines(args, folder)
         good = judge_shapes(quick, args, folder)
-        if args.only and not args.seconds:
+        if not search_all:
             good = judge_shapes(engines, args, folder) and good
-            return int(not good) if judged.rows else f"no shape matches {args.only!r} ('ENGINE: SHAPE$', the $ is a character)"
+            return int(not good) if judged.rows else "no shape matches ('ENGINE: SHAPE$', the $ is a character)"
         turns = 0
         for engine in engines + (quick if args.seconds else []):
             worst = search.Worst(engine)

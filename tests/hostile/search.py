@@ -41,9 +41,17 @@ class Worst:
     def __init__(self, engine):
         self.engine, self.found, self.heavy = engine, [], []
 
+    def costs_less(self, path, cnt):
+        """Returns whether one run of an input suffices to show that it is none of the worst."""
+        engine = self.engine
+        return all(len(best) == KEPT and engine.ratio(path, cnt, count) <= best[-1][0]
+                   for best, count in ((self.found, engine.once), (self.heavy, engine.last_memory)))
+
     def run(self, name, path, worth):
         """Measures one input. Keeps it if it is one of the worst."""
         engine, cnt = self.engine, self.engine.store(path, worth)
+        if self.costs_less(path, cnt):
+            return
         for best, count in ((self.found, engine.seconds), (self.heavy, engine.last_memory)):
             best.append((engine.ratio(path, cnt, count), name, worth))
             best.sort(key=lambda one: -one[0])

@@ -4,6 +4,7 @@ process itself was stopped (SIGSTOP) does not count."""
 import glob
 import os
 import resource
+import select
 import signal
 import subprocess
 import tempfile
@@ -37,8 +38,9 @@ class Patience:
         self.pids, self.spare = pids, seconds * (self.MOST - 1)
         self.starved, self.judged = starved(pids()) if pids else {}, self.before
 
-    def left(self):
-        time.sleep(TICK)
+    def left(self, sleep=time.sleep):
+        """`sleep`: function that sleeps at most this time."""
+        sleep(TICK)
         now = time.monotonic()
         self.seconds -= min(now - self.before, LONGEST_TICK)
         self.before = now
@@ -96,9 +98,12 @@ class Program:
 
     def wait(self, seconds):
         """Waits until the program ends. Kills it after `seconds`; its status is then None. Returns the ended program."""
-        patience = Patience(seconds)
-        while not self.poll() and patience.left():
+        if self.poll():
+            return self.done
+        patience, ended = Patience(seconds), os.pidfd_open(self.pid)
+        while not self.poll() and patience.left(lambda tick: select.select([ended], [], [], tick)):
             pass
+        os.close(ended)
         if not self.poll():
             self.kill()
             self.done.status = None

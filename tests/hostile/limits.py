@@ -5,6 +5,7 @@ memory than its RoCE packets.
 
 limits.py --bin FOLDER"""
 import argparse
+import contextlib
 import json
 import os
 import re
@@ -26,6 +27,9 @@ LONG = (1 << 30) + (64 << 20)  # length of a long capture, bytes
 FRAME = 200000
 SHARED = 290000  # number of connections for which check needs about 600 MB, and which replay refuses as too many
 ROWS = 100000  # rows of a table of the plugin
+FLOOD = 20000  # number of connections with equal hashes; with a hash without a key, check needed 3 s for them
+NOISE = 0.3  # s of CPU time
+BUSY = 30000  # number of connections on a busy processor
 
 
 def check(rocedrill, capture, out, *options):
@@ -121,7 +125,7 @@ def captures_at_a_time_share_the_memory_limit(rocedrill, capture, out):
 def check_of_many_connections_is_fast_on_a_busy_processor(rocedrill, many, capture):
     """Each packet of the capture begins a connection. If the threads of check took turns at each connection, they would lose
     their processor to other programs each time."""
-    first_frames(many, capture, 60000, SHARED)
+    first_frames(many, capture, BUSY, SHARED)
     processor = str(min(os.sched_getaffinity(0)))
     busy = [subprocess.Popen(["taskset", "-c", processor, sys.executable, "-c", "while True: pass"]) for _ in range(3)]
     try:
@@ -142,6 +146,24 @@ def replay_refuses_too_many_flows(rocedrill, capture):
     print(done)
     assert done.status == 2 and "more flows than the limit of replay" in done.out, done
     assert done.rss < 300 << 10, done
+
+
+def equal_hashes_cost_no_more_than_others(rocedrill, plugins, capture):
+    """Each packet of the capture begins a connection. The hashes of the connections are equal if the hash has no key."""
+    with Tshark(plugins) if os.path.isdir(plugins) else contextlib.nullcontext() as shark:
+        costs = {}
+        for colliding in (False, True):
+            shapes.write(capture, shapes.equal_hashes(FLOOD, colliding))
+            done = bounded.run([rocedrill, "check", "-q", capture], 240)
+            assert done.status in (0, 1), done
+            costs["check", colliding] = done.cpu
+            if shark:
+                done = bounded.run(shark.command(["-T", "fields", "-e", "roce.stream", "-r", shark.file(capture)]), 240)
+                streams = {int(line) for line in done.out.split() if line.isdigit()}
+                assert streams == set(range(FLOOD)), (len(streams), done)  # the plugin is loaded, and analyses
+                costs["plugin", colliding] = done.cpu
+    print(f"CPU time of {FLOOD} connections with random and with chosen addresses, s: {costs}")
+    assert all(costs[name, True] < 2 * costs[name, False] + NOISE for name, _ in costs), costs
 
 
 def tables_of_the_plugin_have_a_limit(plugins, many, capture):
@@ -175,6 +197,7 @@ def main():
         assert summary["connections_not_listed"] == summary["findings_not_listed"] == 0
         claimed_lengths_give_no_room(rocedrill, capture, out)
         frames_limit_long_names(rocedrill, capture, out)
+        equal_hashes_cost_no_more_than_others(rocedrill, plugins, capture)
         captures_at_a_time_share_the_memory_limit(rocedrill, many, out)
         replay_refuses_too_many_flows(rocedrill, many)
         replay_of_a_long_capture_needs_little_memory(rocedrill, os.path.join(folder, "long.pcap"))

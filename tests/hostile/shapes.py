@@ -18,6 +18,8 @@ UC_WRITE_FIRST, UC_WRITE_MIDDLE, UC_WRITE_ONLY, UD_SEND, XRC_SEND, XRC_ACK = 0x2
 REQUESTER, RESPONDER = 0x200, 0x100  # destination QPN of requests, and destination QPN of responses
 LONGEST = 0x7FFFFFFF  # bytes of the longest message
 NAK_SEQUENCE = 0x60
+MIX, WORD = 0x9E3779B97F4A7C15, (1 << 64) - 1  # multiplier of an earlier hash function, and mask of its words
+IP6_NET = 5  # kind of network in that hash function
 SHAPES = {}
 
 
@@ -432,6 +434,34 @@ def addresses_of_one_network(cnt):
         low = struct.pack(">Q", (number & 0xFF) << 56 | number >> 8)
         yield roce6(bth(WRITE_ONLY, REQUESTER, 1, ackreq=1) + reth(0x1000, 7, 4) + b"abcd", 0,
                     (bytes.fromhex("20010db800000000") + low, bytes.fromhex("20010db8000000010000000000000001")))
+
+
+def mixed(word):
+    """A step of the hash function without a key by which rnic/flow once found connections."""
+    word = word * MIX & WORD
+    return word ^ word >> 29
+
+
+def unmixed(word):
+    """The inverse of mixed()."""
+    found = word
+    for _ in range(3):
+        found = word ^ found >> 29
+    return found * pow(MIX, -1, 1 << 64) & WORD
+
+
+@shape
+def equal_hashes(cnt, colliding=True):
+    """IPv6 connections whose hashes without a key are equal, or with random addresses instead."""
+    rng = random.Random(1)
+    source, network = bytes.fromhex("20010db8000000000000000000000001"), bytes.fromhex("20010db800000001")
+    words = struct.unpack("<QQQ", source + network)
+    begin = mixed(words[0] ^ (words[1] << 1 & WORD) ^ words[2]) ^ words[1]
+    for _ in range(cnt):
+        hashed = rng.getrandbits(16) << 48 | 0x12345678 << 16 | rng.getrandbits(16)
+        word = unmixed(unmixed(unmixed(hashed) ^ IP6_NET) ^ (REQUESTER << 32 | 0xFFFFFFFF)) ^ begin
+        host = struct.pack("<Q", word if colliding else rng.getrandbits(64))
+        yield roce6(bth(WRITE_ONLY, REQUESTER, 1, ackreq=1) + reth(0x1000, 7, 4) + b"abcd", 0, (source, network + host))
 
 
 def write(path, frames, step=1):

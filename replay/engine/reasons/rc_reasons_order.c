@@ -229,11 +229,23 @@ static bool was_overtaken_nak(const struct response_case *c)
     return false;
 }
 
+/* Returns whether a request after the PSN of sequence NAK `nak` was captured before the NAK, and
+ * counts as lost behind the capture point. It may instead have arrived before the NAKed request. It
+ * then caused the NAK, and the responder dropped it. */
+static bool follows_dropped(const struct inferred_setup *s, uint32_t nak)
+{
+    for (uint32_t i = nak; i-- > 0 && nak - i <= LOOK_BACK;)
+        if (!s->event[i].response && s->event[i].lost && s->event[i].rel > s->event[nak].rel)
+            return true;
+    return false;
+}
+
 /* Returns whether a sequence NAK names a request that was lost or reordered behind the capture
- * point, although our RNIC received it in order. One of three facts must show this. A later
+ * point, although our RNIC received it in order. One of four facts must show this. A later
  * response acknowledges the NAKed PSN before another copy of it is captured. Or the requester obeys
  * the NAK and goes back to the NAKed PSN, not to an earlier one. Or the requester sends no further
- * request, because it stopped before it could go back. */
+ * request, because it stopped before it could go back. Or follows_dropped() is true, and a later
+ * response shows that the responder executed the request. */
 static bool naks_reordered(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -259,7 +271,7 @@ static bool naks_reordered(const struct response_case *c)
                    (!earlier && (event_time(s, i) <= event_time(s, c->event) + NAK_OBEYED_NS ||
                                  infer_loss_is_shown(s, c->event, i, rel, false)));
     }
-    return answered || (over && (s->lossy || executed));
+    return answered || (over && s->lossy) || (executed && (over || follows_dropped(s, c->event)));
 }
 
 /* Returns whether an RNR NAK may refuse a copy of the request that did not reach the responder in

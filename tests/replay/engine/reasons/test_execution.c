@@ -191,7 +191,40 @@ static void two_naks_at_the_end_show_late_requests(void)
     }
 }
 
+/* The Last packet of a SEND arrives before the First packet, so the responder sends a sequence NAK
+ * for the First packet and drops the Last packet. The requester sends its next request instead of
+ * going back. This request arrives after the First packet and causes a sequence NAK for the Last
+ * packet. A first NAK that counts the SEND is wrong. */
+static void a_dropped_last_packet_explains_the_nak_of_the_first(void)
+{
+    struct talk t;
+
+    for (uint32_t msn = 1; msn <= 2; msn++) {
+        uint32_t nak;
+
+        talk_init(&t);
+        talk_sends(&t, 5, 5);
+        talk_ack(&t, 5, ACK, 1);
+        talk_send(&t, ROCE_OP_RC_SEND_FIRST, 6, 1024, 1);
+        talk_send(&t, ROCE_OP_RC_SEND_FIRST, 6, 1024, 1);
+        talk_send(&t, ROCE_OP_RC_SEND_LAST, 7, 10, 2);
+        nak = talk_ack(&t, 6, NAK, msn);
+        talk_sends(&t, 8, 8);
+        talk_ack(&t, 7, NAK, 1);
+        talk_send(&t, ROCE_OP_RC_SEND_LAST, 7, 10, 2);
+        talk_sends(&t, 8, 8);
+        talk_ack(&t, 8, ACK, 3);
+        if (msn == 1) {
+            talk_expect_verdict(&t, VERDICT_PASS, 1);
+        } else {
+            talk_expect_diff(&t, NULL, nak, "aeth.syndrome");
+            talk_free(&t);
+        }
+    }
+}
+
 SUITE("replay.execution", TEST(requests_arrive_late), TEST(an_ack_needs_its_requests),
       TEST(a_repeated_read_counts_later_messages), TEST(a_read_response_needs_its_request),
       TEST(a_middle_read_response_needs_an_unfinished_read), TEST(a_fatal_nak_is_the_last_response),
-      TEST(two_naks_at_the_end_show_late_requests))
+      TEST(two_naks_at_the_end_show_late_requests),
+      TEST(a_dropped_last_packet_explains_the_nak_of_the_first))

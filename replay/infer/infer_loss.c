@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "infer/answers.h"
 #include "infer/request_table.h"
 
 /* Number of packets before and after a packet, usually a sequence NAK, in which each search of this
@@ -307,16 +308,6 @@ struct answered_copies {
     uint32_t next; /* index into setup.event of the copy that the next response answers */
 };
 
-/* Returns whether response `i` is the first one to a copy of READ or atomic `e`. */
-static bool begins_answer(const struct inferred_setup *s, uint32_t i, const struct request_pkt *e)
-{
-    const struct roce_opcode *op = event_opcode(s, i);
-
-    return s->event[i].rel == e->rel &&
-           (op->kind == ROCE_KIND_ATOMIC_ACK ||
-            (op->kind == ROCE_KIND_READ_RESP && roce_opcode_starts(op)));
-}
-
 /* Returns the shortest time, ns, between the capture of a READ or atomic and of its response, for
  * requests with as many responses as copies: the n-th response answers the n-th copy. Returns
  * UINT64_MAX if there are none, or if out of memory. */
@@ -337,7 +328,7 @@ static uint64_t quickest_of_copies(const struct inferred_setup *s)
             if (!s->event[i].response) {
                 if (pass == 0 && s->event[i].rel == e->rel && at->copies++ == 0)
                     at->next = i;
-            } else if (begins_answer(s, i, e)) {
+            } else if (answers_begin(s, i, e)) {
                 at->answers += pass == 0;
                 if (pass == 0 || at->answers != at->copies || at->next >= i)
                     continue;
@@ -633,6 +624,9 @@ static bool find_lost(struct inferred_setup *s)
          * response must precede the next copy. */
         if (!came_again(s, executed[e - s->req], i, e->rel) &&
             infer_loss_is_shown(s, i, copy[i], e->rel, (size_t)(e - s->req) != asked))
+            continue;
+        if (effort <= LOST_WINDOW * UINT64_C(64) &&
+            answers_show_arrival(s, executed[e - s->req], i, copy[i], &effort))
             continue;
         next = asked = (size_t)(e - s->req);
         s->event[executed[next]].lost = true;

@@ -568,6 +568,45 @@ static void a_sequence_nak_may_follow_rnr_naks_of_two_requests(void)
     }
 }
 
+/* A WRITE overtakes two requests before it. The requester goes back, and then the first copy of the
+ * WRITE arrives between the new copies of the two requests. So the responder sends a second
+ * sequence NAK, although no request was lost. The requester goes back once more, and the responder
+ * answers both copies of the READ: the first with the data from before the WRITE. A second answer
+ * that counts too many messages is a difference. */
+static void a_late_copy_of_a_later_request_may_cause_a_nak(void)
+{
+    for (uint32_t more = 0; more <= 4096; more += 4096) {
+        struct talk t;
+        uint32_t frame;
+
+        talk_init(&t);
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, 5, 10, 1);
+        talk_ack(&t, 5, ACK, 1);
+        for (unsigned copy = 0; copy < 3; copy++) {
+            if (copy < 2)
+                talk_send(&t, ROCE_OP_RC_SEND_ONLY, 6, 10, 1);
+            talk_read(&t, 7, VA, RKEY, 64);
+            talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 8, VA, RKEY, 64, 64, 3);
+            if (copy == 0)
+                talk_ack(&t, 6, SEQ_NAK, 1);
+            if (copy == 1) {
+                talk_ack(&t, 6, ACK, 2);
+                talk_ack(&t, 7, SEQ_NAK, 2);
+            }
+        }
+        talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 7, 3, 64, 2);
+        talk_ack(&t, 8, ACK, 4);
+        frame = talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 7, 4 + more, 64, 3);
+        talk_ack(&t, 8, ACK, 4);
+        if (more == 0) {
+            talk_expect_verdict(&t, VERDICT_PASS, 1);
+        } else {
+            talk_expect_diff(&t, PEER, frame, "aeth.msn");
+            talk_free(&t);
+        }
+    }
+}
+
 SUITE("replay.network", TEST(start_msn_is_not_taken_from_acks_of_duplicates),
       TEST(start_msn_is_not_taken_from_two_equal_acks),
       TEST(a_delayed_request_arrives_as_a_duplicate), TEST(a_delayed_request_finds_no_receive_wqe),
@@ -585,4 +624,5 @@ SUITE("replay.network", TEST(start_msn_is_not_taken_from_acks_of_duplicates),
       TEST(an_ack_of_an_unseen_copy_counts_later_messages),
       TEST(a_requester_may_finish_its_retransmission_after_a_nak),
       TEST(a_responder_may_keep_more_resources_than_ours),
-      TEST(a_wrong_ack_after_the_copy_of_an_old_read_is_the_only_difference))
+      TEST(a_wrong_ack_after_the_copy_of_an_old_read_is_the_only_difference),
+      TEST(a_late_copy_of_a_later_request_may_cause_a_nak))

@@ -34,16 +34,18 @@ static const struct packet_run *request_before(const struct packet_runs *runs, u
     return NULL;
 }
 
-/* Returns the first response before run `at` that acknowledges PSN `psn`, or NULL. */
+/* Returns the first response before run `at` that acknowledges PSN `psn`, or the first READ
+ * response with PSN `psn` if `data`; NULL if none is found. */
 static const struct packet_run *response_before(const struct packet_runs *runs, uint32_t at,
-                                                unsigned direction, uint32_t psn)
+                                                unsigned direction, uint32_t psn, bool data)
 {
     const struct packet_run *first = NULL;
 
     for (uint32_t i = at, left = SEARCH_MAX; i > 0 && left > 0; i--, left--) {
         const struct packet_run *run = &runs->run[i - 1];
 
-        if (!packet_run_is_answer(run) || !packet_run_is_in(run, direction))
+        if (!packet_run_is_in(run, direction) ||
+            (data ? run->class != RUN_RESPONSE || !has_psn(run, psn) : !packet_run_is_answer(run)))
             continue;
         if (offset_of(run, psn) >= (int64_t)run->span)
             break;
@@ -75,19 +77,6 @@ static bool is_refused(const struct packet_runs *runs, const struct packet_run *
         if (r->class == RUN_RNR_NAK && packet_run_is_in(r, direction) && has_psn(r, psn))
             return true;
     return false;
-}
-
-/* Returns the first response with PSN `psn` before run `at`, or NULL. */
-static const struct packet_run *data_before(const struct packet_runs *runs, uint32_t at,
-                                            unsigned direction, uint32_t psn)
-{
-    const struct packet_run *first = NULL;
-
-    for (uint32_t i = at, left = SEARCH_MAX; i > 0 && left > 0; i--, left--)
-        if (runs->run[i - 1].class == RUN_RESPONSE &&
-            packet_run_is_in(&runs->run[i - 1], direction) && has_psn(&runs->run[i - 1], psn))
-            first = &runs->run[i - 1];
-    return first;
 }
 
 /* Returns whether a run is the first retransmission of a READ after a timeout. */
@@ -123,12 +112,13 @@ static bool mark_timeout(const struct packet_runs *runs, uint32_t at, unsigned d
         return false;
     switch (run->detail) {
     case ROCE_LOSS_UNKNOWN:
-        mark->run = restarts_read(run) ? data_before(runs, at, direction, run->psn) : NULL;
+        mark->run =
+            restarts_read(run) ? response_before(runs, at, direction, run->psn, true) : NULL;
         mark->offset = mark->run ? offset_of(mark->run, run->psn) : 0;
         mark->text = "response lost or late";
         break;
     case ROCE_LOSS_ACKED:
-        mark->run = response_before(runs, at, direction, run->psn);
+        mark->run = response_before(runs, at, direction, run->psn, false);
         mark->text = "response lost or late";
         break;
     case ROCE_LOSS_RELOST:

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "infer/infer_corruption.h"
+#include "util/lower_bound.h"
 
 #include <stdlib.h>
 
@@ -130,14 +131,7 @@ static bool contains_all(const int64_t *psn, size_t cnt, int64_t first, int64_t 
 {
     size_t low = 0, high = cnt;
 
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-
-        if (psn[mid] < first)
-            low = mid + 1;
-        else
-            high = mid;
-    }
+    LOWER_BOUND(low, high, mid, psn[mid] < first);
     return first > last || (last - first < (int64_t)(cnt - low) && psn[low] == first &&
                             psn[low + (size_t)(last - first)] == last);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "device/rnic.h"
 #include "infer/infer_loss.h"
+#include "util/lower_bound.h"
 
 static bool is_fetch(enum roce_kind kind)
 {
@@ -265,14 +266,7 @@ const struct work_request *work_request_at(const struct work_requests *w, int64_
         if (rel >= wr->rel && rel - wr->rel < wr->cnt)
             return wr;
     }
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-
-        if (w->wr[mid].rel <= rel)
-            low = mid + 1;
-        else
-            high = mid;
-    }
+    LOWER_BOUND(low, high, mid, w->wr[mid].rel <= rel);
     if (low == 0 || rel - w->wr[low - 1].rel >= w->wr[low - 1].cnt)
         return NULL;
     return &w->wr[low - 1];

@@ -4,19 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include "device/rnic.h"
+#include "util/lower_bound.h"
 
 const struct request_pkt *request_at_or_before(const struct inferred_setup *s, int64_t rel)
 {
     size_t low = 0, high = s->req_cnt;
 
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-
-        if (s->req[mid].rel <= rel)
-            low = mid + 1;
-        else
-            high = mid;
-    }
+    LOWER_BOUND(low, high, mid, s->req[mid].rel <= rel);
     return low ? &s->req[low - 1] : NULL;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "base/error.h"
 #include "capture/parsed_frame.h"
+#include "util/lower_bound.h"
 #include "wire/bytes.h"
 #include "wire/parse_headers.h"
 #include "wire/tunnel.h"
@@ -585,14 +586,7 @@ uint32_t trace_packet_of(const struct trace *trace, uint32_t frame)
 {
     size_t low = 0, high = trace->cnt;
 
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-
-        if (trace->pkt[mid].frame < frame)
-            low = mid + 1;
-        else
-            high = mid;
-    }
+    LOWER_BOUND(low, high, mid, trace->pkt[mid].frame < frame);
     return low < trace->cnt && trace->pkt[low].frame == frame ? (uint32_t)low : UINT32_MAX;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "check/base/finding_groups.h"
+#include "util/lower_bound.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -162,14 +163,7 @@ const struct finding_group *finding_groups_of(const struct finding_groups *group
 {
     uint32_t low = 0, high = groups->group_cnt, end;
 
-    while (low < high) {
-        uint32_t mid = low + (high - low) / 2;
-
-        if (groups->group[mid].first.conn_index < stream)
-            low = mid + 1;
-        else
-            high = mid;
-    }
+    LOWER_BOUND(low, high, mid, groups->group[mid].first.conn_index < stream);
     for (end = low; end < groups->group_cnt && groups->group[end].first.conn_index == stream; end++)
         ;
     *cnt = end - low;

@@ -9,6 +9,7 @@
 #include "engine/play/rc_expected_wc.h"
 #include "engine/reasons/peer_quirks.h"
 #include "infer/request_table.h"
+#include "util/lower_bound.h"
 #include "util/sort.h"
 
 /* Number of captured packets before a retransmission in which has_received_bytes() and
@@ -124,14 +125,7 @@ static size_t first_at(const struct request_cmp *cmp, int64_t rel)
 {
     size_t low = 0, high = cmp->run->tx_cnt;
 
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-
-        if (cmp->by_psn[mid].rel < rel)
-            low = mid + 1;
-        else
-            high = mid;
-    }
+    LOWER_BOUND(low, high, mid, cmp->by_psn[mid].rel < rel);
     return low;
 }
 

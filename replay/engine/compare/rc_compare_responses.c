@@ -13,6 +13,7 @@
 #include "engine/reasons/rc_reasons.h"
 #include "infer/infer_loss.h"
 #include "infer/request_table.h"
+#include "util/lower_bound.h"
 #include "util/sort.h"
 #include "wire/codes.h"
 
@@ -226,14 +227,7 @@ static const struct epsn_advance *progress_past(const struct response_cmp *cmp, 
         high--;
     if (high > 0 && cmp->dir->advance[high - 1].epsn <= rel)
         low = high;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-
-        if (cmp->dir->advance[mid].epsn <= rel)
-            low = mid + 1;
-        else
-            high = mid;
-    }
+    LOWER_BOUND(low, high, mid, cmp->dir->advance[mid].epsn <= rel);
     return low == cmp->advances ? NULL : &cmp->dir->advance[low];
 }
 

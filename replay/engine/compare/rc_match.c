@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include "engine/reasons/rc_response_case.h"
+#include "util/lower_bound.h"
 #include "wire/codes.h"
 
 /* Number of latest responses that end_of() examines before its binary search. */
@@ -44,14 +45,7 @@ static enum response_group group_of(const struct trace_packet *p)
 static size_t first_from(const struct response_cmp *cmp, const struct response_by_psn *key,
                          size_t low, size_t high)
 {
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-
-        if (rc_match_order(&cmp->by_psn[mid], key) < 0)
-            low = mid + 1;
-        else
-            high = mid;
-    }
+    LOWER_BOUND(low, high, mid, rc_match_order(&cmp->by_psn[mid], key) < 0);
     return low;
 }
 
@@ -94,15 +88,9 @@ static size_t end_with_msn(const struct response_cmp *cmp, size_t end, int64_t r
 {
     size_t low = first_from(cmp, &(struct response_by_psn){.rel = rel, .group = group}, 0, end);
 
-    while (low < end) {
-        size_t mid = low + (end - low) / 2;
-
-        if (roce_psn_diff(roce_psn_of(cmp->dir->response[cmp->by_psn[mid].idx].msn),
-                          roce_psn_of(msn)) <= 0)
-            low = mid + 1;
-        else
-            end = mid;
-    }
+    LOWER_BOUND(low, end, mid,
+                roce_psn_diff(roce_psn_of(cmp->dir->response[cmp->by_psn[mid].idx].msn),
+                              roce_psn_of(msn)) <= 0);
     return low;
 }
 

@@ -7,6 +7,7 @@
 #include "engine/base/field_diff.h"
 #include "engine/reasons/rc_response_case.h"
 #include "infer/request_table.h"
+#include "util/lower_bound.h"
 #include "wire/codes.h"
 
 /* Returns whether the capture has a response with the relative PSN `rel` to the requests of the
@@ -48,14 +49,7 @@ static bool belongs_to_message(const struct trace *trace, uint32_t idx)
     const struct roce_opcode *op = roce_opcode(p->opcode);
     size_t low = 0, high = flow->cnt;
 
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-
-        if (flow->pkt[mid] < idx)
-            low = mid + 1;
-        else
-            high = mid;
-    }
+    LOWER_BOUND(low, high, mid, flow->pkt[mid] < idx);
     for (size_t i = low > COMPARE_RECENT ? low - COMPARE_RECENT : 0;
          i < flow->cnt && i < low + COMPARE_RECENT; i++) {
         const struct trace_packet *q = &trace->pkt[flow->pkt[i]];
@@ -81,14 +75,7 @@ static struct tx_response *find_like(const struct response_comparison *all,
     const struct trace_flow *flow = &trace->flow[p->flow];
     size_t low = 0, high = dir->response_cnt;
 
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-
-        if (dir->setup.event[dir->response[mid].event].sent_at < idx)
-            low = mid + 1;
-        else
-            high = mid;
-    }
+    LOWER_BOUND(low, high, mid, dir->setup.event[dir->response[mid].event].sent_at < idx);
     for (size_t i = low; i-- > 0 && low - i <= COMPARE_RECENT;) {
         struct tx_response *a = &dir->response[i];
 
@@ -180,14 +167,7 @@ static bool continues_responses(const struct rc_direction *dir, const struct tra
         s->event[e->event].pkt > idx ||
         !trace_draws(event_opcode(s, e->event), roce_opcode(p->opcode)->kind))
         return false;
-    while (low < high) {
-        uint32_t mid = low + (high - low) / 2;
-
-        if (s->event[mid].sent_at < idx)
-            low = mid + 1;
-        else
-            high = mid;
-    }
+    LOWER_BOUND(low, high, mid, s->event[mid].sent_at < idx);
     high = s->event_cnt - low > NEXT_MAX ? low + NEXT_MAX : (uint32_t)s->event_cnt;
     for (uint32_t i = low > NEXT_MAX ? low - NEXT_MAX : 0; i < high; i++)
         if (is_neighbour(s, i, idx))

@@ -11,6 +11,7 @@
 #include "infer/infer_setup.h"
 #include "infer/request_table.h"
 #include "infer/shared_memory.h"
+#include "util/lower_bound.h"
 #include "util/sort.h"
 
 /* Maximum total length of the stored payloads, bytes. If the payload of our response differs from
@@ -58,14 +59,7 @@ static const uint8_t *find_payload(struct session *session, const struct dir_sta
     const struct inferred_setup *s = &state->dir->setup;
     size_t low = 0, high = state->payload_cnt;
 
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-
-        if (state->payload[mid].rel < rel)
-            low = mid + 1;
-        else
-            high = mid;
-    }
+    LOWER_BOUND(low, high, mid, state->payload[mid].rel < rel);
     for (unsigned tries = 0; low < state->payload_cnt && tries < 16; low++, tries++) {
         const struct trace_packet *p = event_packet(s, state->payload[low].event);
 

@@ -5,6 +5,7 @@
 #include "engine/base/diff.h"
 #include "infer/infer_loss.h"
 #include "infer/request_table.h"
+#include "util/lower_bound.h"
 #include "wire/codes.h"
 
 /* If the network reorders responses and no IPv4 identification shows their order, a response can
@@ -71,14 +72,7 @@ static size_t first_with(const struct inferred_setup *s, uint32_t msgs, size_t l
 
     if (least > most)
         return NO_EXECUTION;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-
-        if (done_before(s, mid) < msgs)
-            low = mid + 1;
-        else
-            high = mid;
-    }
+    LOWER_BOUND(low, high, mid, done_before(s, mid) < msgs);
     return low <= most && done_before(s, low) == msgs ? low : NO_EXECUTION;
 }
 

@@ -3,6 +3,7 @@
 
 #include "engine/reasons/rc_response_case.h"
 #include "infer/request_table.h"
+#include "util/lower_bound.h"
 
 /* Number of packets before and after a response among which the order of the responses is compared.
  */
@@ -87,14 +88,7 @@ static size_t request_after(const struct inferred_setup *s, uint32_t messages)
 {
     size_t low = 0, high = s->req_cnt;
 
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-
-        if (s->req[mid].msgs_done <= messages)
-            low = mid + 1;
-        else
-            high = mid;
-    }
+    LOWER_BOUND(low, high, mid, s->req[mid].msgs_done <= messages);
     return low;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "engine/reasons/rc_response_case.h"
 
+#include "util/lower_bound.h"
 #include "wire/codes.h"
 
 bool event_fetches(const struct inferred_setup *s, uint32_t event)
@@ -35,14 +36,7 @@ const struct epsn_advance *last_advance(const struct rc_direction *dir, uint32_t
 {
     size_t low = 0, high = dir->advance_cnt;
 
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-
-        if (dir->advance[mid].event < event)
-            low = mid + 1;
-        else
-            high = mid;
-    }
+    LOWER_BOUND(low, high, mid, dir->advance[mid].event < event);
     return low > 0 ? &dir->advance[low - 1] : NULL;
 }
 

@@ -73,6 +73,25 @@ static void damaged_request_is_not_missing(void)
     }
 }
 
+/* A request before a READ is not captured, and neither is the first response to the READ. The
+ * responder then refuses the second response to the READ. The NAK also acknowledges the request, so
+ * this must be reported, once. */
+static void nak_inside_a_read_acknowledges_the_missing_request_before_it(void)
+{
+    struct flowgen g;
+    uint32_t psn;
+
+    flowgen_begin(&g);
+    flowgen_write(&g, 0, 3 * g.mtu); /* shows the path MTU */
+    (void)flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+    psn = put(&g, ROCE_OP_RC_READ_REQUEST, 2 * g.mtu);
+    for (unsigned i = 0; i < 2; i++)
+        flowgen_ack(&g, 1, psn + 1, NAK_ACC);
+    end(&g);
+    EXPECT_EQ(v.conn[0].side[0].unseen_acked, 1);
+    EXPECT_EQ(v.totals.rules[ROCE_RULE_ACK_UNSEEN], 1);
+}
+
 /* Receivers ignore the value of the pad bytes. So pad bytes that are not zero must cause a WARN,
  * and only one for each direction. */
 static void pad_bytes_are_one_warning(void)
@@ -521,6 +540,7 @@ static void unaligned_atomic_write_that_is_executed_is_reported(void)
 }
 
 SUITE("flow.edges", TEST(reserved_syndromes_are_reported), TEST(damaged_request_is_not_missing),
+      TEST(nak_inside_a_read_acknowledges_the_missing_request_before_it),
       TEST(pad_bytes_are_one_warning), TEST(nak_syndromes_of_data_responses_are_reported),
       TEST(rising_credits_are_an_update), TEST(credits_wrap_with_the_msn),
       TEST(credits_in_flight_are_not_used), TEST(first_psn_needs_the_first_packet),

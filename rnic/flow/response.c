@@ -388,13 +388,8 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
                .value = ROCE_VALUE_NONE, .other = e ? e->last_frame : 0);
         roce_check_nak(ctx, req);
         ack_to(ctx, req, psn);
-        /* rnr_sure is true if the requester sent this PSN exactly once since the previous RNR NAK
-         * for this PSN, and no sequence NAK or implied NAK can have caused that transmission. */
-        rsp->rnr_sure =
-            !rsp->nak && !req->implied_nak && e &&
-            e->tries == (rsp->rnr_at == psn && rsp->rnr_at_tries ? rsp->rnr_at_tries + 1 : 1);
-        rsp->rnr_at = psn;
-        rsp->rnr_at_tries = e ? e->tries : 0;
+        rsp->rnr_first = !rsp->nak && !req->implied_nak && e && e->tries == 1 &&
+                         !(rsp->rnr_psn == psn && rsp->rnr_frame > e->frame);
         roce_rsp_note_nak(ctx, rsp);
         break;
     case ROCE_SYN_NAK:

@@ -62,6 +62,36 @@ static void reuse_by_another_program_is_detected(void)
     }
 }
 
+/* The first request of each of two connections gets an RNR NAK. The requester of the second
+ * connection, which has the same PSNs, does not wait. This must be reported. */
+static void short_rnr_wait_after_a_reuse_is_reported(void)
+{
+    struct flowgen_conn first;
+    struct flowgen g;
+
+    flowgen_begin(&g);
+    first = g.conn;
+    for (unsigned use = 0; use < 2; use++) {
+        struct roce_pkt p;
+
+        g.conn = first;
+        p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 32 + use);
+        flowgen_put(&g, 0, &p);
+        g.conn.msn[0]--;
+        flowgen_ack(&g, 1, p.bth.psn, ROCE_SYNDROME_RNR | 14); /* a wait of 1.28 ms */
+        g.conn.msn[0]++;
+        flowgen_wait(&g, use ? 700000 : 1400000);
+        flowgen_put(&g, 0, &p);
+        flowgen_ack_all(&g, 1);
+        for (unsigned i = 0; i < 3; i++)
+            flowgen_send(&g, 0, 64 + use);
+        flowgen_wait(&g, 150000000);
+    }
+    judge_end(&g, &v);
+    EXPECT_EQ(v.totals.rules[ROCE_RULE_QP_REUSED], 1);
+    EXPECT_EQ(v.totals.rules[ROCE_RULE_RNR_WAIT], 1);
+}
+
 /* The PSNs of both directions restart. The requester retransmits the first request after the reuse
  * before the response, whose MSN restarts. The analysis engine must report the reuse once. */
 static void reuse_is_reported_once(void)
@@ -369,6 +399,7 @@ static void reuse_from_close_psns_causes_no_error(void)
 }
 
 SUITE("flow.reuse", TEST(reuse_by_another_program_is_detected), TEST(reuse_is_reported_once),
+      TEST(short_rnr_wait_after_a_reuse_is_reported),
       TEST(reuse_after_a_go_back_begins_with_its_first_packet),
       TEST(reuse_without_first_packets_causes_no_error),
       TEST(reuse_with_one_packet_causes_no_error), TEST(reuse_from_the_same_psns_causes_no_error),

@@ -191,15 +191,15 @@ struct roce_rsp {
     uint8_t nak_back[ROCE_NAKS_BACK];
     bool nak_second : 1; /* the requester went back for an earlier sequence NAK than the latest
                           * one, and is expected to go back for the later NAKs, too */
-    bool rnr_sure : 1; /* the latest RNR NAK certainly answers the latest transmission of rnr_psn */
-    bool nak_late : 1; /* the latest sequence NAK is counted in naks_for_late, because its packet
-                        * was late and not lost */
+    bool rnr_first : 1;  /* the latest RNR NAK is the first one for rnr_psn, and certainly answers
+                          * the first transmission of rnr_psn */
+    bool nak_late : 1;   /* the latest sequence NAK is counted in naks_for_late, because its packet
+                          * was late and not lost */
     bool gap_nak : 1; /* a sequence NAK for gap_psn was captured, but no request with this PSN since
                        */
     bool fatal : 1;
     bool credit_seen : 1;
-    bool read_known : 1;  /* read_nxt and read_high are valid */
-    uint8_t rnr_at_tries; /* number of transmissions of PSN rnr_at before the latest RNR NAK */
+    bool read_known : 1; /* read_nxt and read_high are valid */
     uint8_t credit_code;
     uint8_t credit_cnt; /* number of consecutive responses with valid credits; not counted beyond
                          * 255 */
@@ -214,7 +214,6 @@ struct roce_rsp {
      * PSN is missing. */
     uint32_t msn_ref_cum, msn_ref_msn;
     uint32_t nak_psn, nak_frame, rnr_psn, rnr_frame;
-    uint32_t rnr_at; /* PSN of the latest RNR NAK since the two directions were paired */
     uint32_t gap_psn, gap_frame;
     uint32_t fatal_psn, fatal_frame;
     uint32_t lsn;       /* limit sequence number: highest sum of MSN and credits, mod 2^24 */

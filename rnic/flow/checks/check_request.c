@@ -289,7 +289,7 @@ static void check_rnr(struct roce_ctx *ctx, const struct roce_sent_packet *e)
      * in flight when the NAK was captured, the retransmission may have another cause, or two
      * capture points reordered packets. */
     if (waited + slack < rsp->rnr_wait && e && e->psn == rsp->rnr_psn &&
-        ctx->time > rsp->rnr_time && rsp->rnr_sure && e->tries == 1 &&
+        ctx->time > rsp->rnr_time && rsp->rnr_first && e->tries == 1 &&
         roce_since(e->time, ctx->time) < quick && !follows_read(req, e) &&
         roce_since(e->time, ctx->time) + slack < rsp->rnr_wait && !roce_conn_has_copies(ctx))
         REPORT(ctx, RNR_WAIT, "time since the RNR NAK", rsp->rnr_wait, waited, rsp->rnr_frame,

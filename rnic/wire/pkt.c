@@ -23,7 +23,7 @@ const char *roce_error_text(int error)
     switch ((enum roce_error)error) {
     case ROCE_OK: return "no error";
     case ROCE_ERR_NOT_ROCE: return "not an InfiniBand or RoCE packet";
-    case ROCE_ERR_CUT: return "the capture ends before the transport header";
+    case ROCE_ERR_CUT: return "the capture ends before the end of the BTH";
     case ROCE_ERR_MALFORMED: return "the headers cannot be parsed";
     case ROCE_ERR_NOSPACE: return "the buffer is too small";
     case ROCE_ERR_INVALID: return "the packet cannot be encoded";

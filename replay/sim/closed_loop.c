@@ -223,7 +223,7 @@ static bool may_change(const struct work_requests *w, size_t idx)
     if (w->wr[idx].kind != ROCE_KIND_READ || !remote_range(w, &w->wr[idx], &rkey, &va, &len))
         return false;
     for (size_t i = idx + 1; i < w->cnt; i++)
-        if (w->wr[i].kind != ROCE_KIND_READ &&
+        if (w->wr[i].kind != ROCE_KIND_READ && w->wr[i].kind != ROCE_KIND_FLUSH &&
             remote_range(w, &w->wr[i], &other_rkey, &other_va, &other_len) && other_rkey == rkey &&
             other_va < va + len && va < other_va + other_len)
             return true;

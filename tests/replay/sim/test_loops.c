@@ -104,6 +104,60 @@ static void uc_loops_hold(void)
     expect_loops_hold("UC", &(struct qp_pair_opts){.type = RNIC_QPT_UC});
 }
 
+static void add_flush(struct talk *t, uint32_t psn, uint64_t va)
+{
+    struct roce_pkt pkt;
+
+    talk_packet(t, &pkt, ROCE_OP_RC_FLUSH, psn, true);
+    pkt.bth.ackreq = true;
+    pkt.feth = (struct roce_feth){.plt = RNIC_FLUSH_GLOBAL, .sel = RNIC_FLUSH_RANGE};
+    pkt.reth = (struct roce_reth){.va = va, .rkey = TALK_RKEY, .dma_len = 100};
+    talk_add(t, &pkt);
+    talk_read_resp(t, ROCE_OP_RC_READ_RESP_ONLY, psn, psn + 1, 0, 0);
+}
+
+/* A READ returns wrong data. The play fails if a FLUSH of the same bytes follows. It does not fail
+ * if a WRITE follows, because the READ may then return the written data. */
+static void wrong_read_data_before_a_flush_fails(void)
+{
+    const struct closed_loop_sides ends = {.sides = REPLAY_BOTH};
+    const uint64_t va = UINT64_C(0x7f0000001000);
+
+    for (unsigned flush = 0; flush < 2; flush++) {
+        struct closed_loop clean = {0}, played = {0};
+        struct impair_rules none = {0};
+        struct error error = {""};
+        struct replay r;
+        struct talk t;
+
+        talk_init(&t);
+        talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 0, va, TALK_RKEY, 100, 100, 1);
+        talk_ack(&t, 0, 0x1F, 1);
+        talk_read(&t, 1, va, TALK_RKEY, 100);
+        talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 1, 2, 100, 1);
+        if (flush) {
+            add_flush(&t, 2, va);
+        } else {
+            talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 2, va, TALK_RKEY, 100, 100, 2);
+            talk_ack(&t, 2, 0x1F, 3);
+        }
+        if (capture_replay(&t.capture, &(struct replay_options){.roles = REPLAY_NEITHER}, &r,
+                           &error) == 0 &&
+            closed_loop_play(&clean, &r.session, &ends, &none, 1, NULL, &error) == 0 &&
+            closed_loop_play(&played, &r.session, &ends, &none, 1, NULL, &error) == 0) {
+            EXPECT_EQ(played.conn[0].sent.cnt, 3);
+            played.conn[0].sent.entry[1].hash ^= 1;
+            closed_loop_compare(&played, &clean);
+            EXPECT_EQ(closed_loop_verdict(&played), flush ? VERDICT_FAIL : VERDICT_PASS);
+        }
+        CU_ASSERT_STRING_EQUAL(error.text, "");
+        closed_loop_free(&played);
+        closed_loop_free(&clean);
+        replay_free(&r);
+        talk_free(&t);
+    }
+}
+
 /* Closed loops with FLUSH and ATOMIC WRITE (annex A19) pass. */
 static void a19_loops_hold(void)
 {
@@ -115,12 +169,7 @@ static void a19_loops_hold(void)
     talk_init(&t);
     talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 0, va, TALK_RKEY, 100, 100, 1);
     talk_ack(&t, 0, 0x1F, 1);
-    talk_packet(&t, &pkt, ROCE_OP_RC_FLUSH, 1, true);
-    pkt.bth.ackreq = true;
-    pkt.feth = (struct roce_feth){.plt = RNIC_FLUSH_GLOBAL, .sel = RNIC_FLUSH_RANGE};
-    pkt.reth = (struct roce_reth){.va = va, .rkey = TALK_RKEY, .dma_len = 100};
-    talk_add(&t, &pkt);
-    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 1, 2, 0, 0);
+    add_flush(&t, 1, va);
     talk_packet(&t, &pkt, ROCE_OP_RC_ATOMIC_WRITE, 2, true);
     pkt.bth.ackreq = true;
     pkt.reth = (struct roce_reth){.va = va, .rkey = TALK_RKEY, .dma_len = 8};
@@ -154,5 +203,6 @@ static void ud_loops_hold(void)
     }
 }
 
-SUITE("replay.loops", TEST(a19_loops_hold), TEST(ud_loops_hold), TEST(rc_loops_hold),
-      TEST(rc_loops_with_srqs_hold), TEST(xrc_loops_hold), TEST(uc_loops_hold))
+SUITE("replay.loops", TEST(wrong_read_data_before_a_flush_fails), TEST(a19_loops_hold),
+      TEST(ud_loops_hold), TEST(rc_loops_hold), TEST(rc_loops_with_srqs_hold), TEST(xrc_loops_hold),
+      TEST(uc_loops_hold))

@@ -83,10 +83,9 @@ static void say_lost(struct strbuf *t, const struct slow_direction *w)
                     " retransmission%s never reached the capture point",
                     w->gone, w->gone == 1 ? "" : "s", w->mine->missing_repeats,
                     w->mine->missing_repeats == 1 ? "" : "s");
-    else if (w->gone || w->mine->missing_repeats)
-        strbuf_addf(t, "%" PRIu64 " %s%s never reached the capture point",
-                    w->gone + w->mine->missing_repeats, w->gone ? "packet" : "retransmission",
-                    w->gone + w->mine->missing_repeats == 1 ? "" : "s");
+    else if (w->before)
+        strbuf_addf(t, "%" PRIu64 " %s%s never reached the capture point", w->before,
+                    w->gone ? "packet" : "retransmission", w->before == 1 ? "" : "s");
     else if (w->its->naks_unseen)
         strbuf_addf(t,
                     "for %" PRIu64 " of them, the missing packet was not captured, or was captured "
@@ -98,17 +97,14 @@ static void say_lost(struct strbuf *t, const struct slow_direction *w)
 
 static void look_lost(struct strbuf *t, const struct slow_direction *w)
 {
-    const uint64_t before = w->gone + w->mine->missing_repeats,
-                   behind = w->naks > before ? w->naks - before : 0;
-
     strbuf_addf(t, CHECK_FOR_DROPS);
     if (slow_lost_behind(w))
         add_path(t, "or reordering from ", NULL, " to ", w->its->addr);
-    else if (before == 0)
+    else if (w->before == 0)
         add_path(t, "from ", w->mine->addr, " to ", w->its->addr);
-    else if (behind * SLOW_FEW > before && before * SLOW_FEW > behind)
+    else if (w->behind * SLOW_FEW > w->before && w->before * SLOW_FEW > w->behind)
         strbuf_addf(t, "on both sides of the capture point");
-    else if (before > behind)
+    else if (w->before > w->behind)
         add_path(t, "from ", w->mine->addr, " to ", NULL);
     else
         add_path(t, "from ", NULL, " to ", w->its->addr);

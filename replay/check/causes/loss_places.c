@@ -39,10 +39,7 @@ static const char *was(uint64_t cnt)
  * sequence NAK reports that they are missing. */
 static void add_requests(struct places *places, unsigned side, const struct slow_direction *w)
 {
-    const uint64_t before = w->gone + w->mine->missing_repeats,
-                   behind = slow_is_lost(w) && !w->its->naks_unseen && w->naks > before
-                                ? w->naks - before
-                                : 0;
+    const uint64_t before = w->before, behind = slow_is_lost(w) ? w->behind : 0;
     struct strbuf t;
 
     if (w->mine->bad_icrc) {

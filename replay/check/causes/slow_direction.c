@@ -28,6 +28,12 @@ static uint64_t smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+/* Returns a - b, or 0 if b is greater. */
+static uint64_t excess(uint64_t a, uint64_t b)
+{
+    return a - smaller(a, b);
+}
+
 struct slow_direction slow_direction_of(const struct roce_conn_summary *sum, unsigned side)
 {
     struct slow_direction w = {.mine = &sum->side[side],
@@ -38,13 +44,15 @@ struct slow_direction slow_direction_of(const struct roce_conn_summary *sum, uns
 
     w.naks = slow_go_backs(&w, ROCE_CAUSE_SEQ_NAK);
     w.gone = check_side_missing(w.mine);
+    w.before = w.gone + w.mine->missing_repeats;
+    w.behind = smaller(excess(w.naks, w.before), excess(w.naks, w.its->naks_unseen));
     if (sum->facts.cm.active_side == side)
         w.setup_ns = slow_setup_ns(sum);
     if (sum->facts.cm.active_side == side && sum->facts.cm.rep_again_ms >= SETUP_MS)
         w.rtu_ns = UINT64_C(1000000) * sum->facts.cm.rep_again_ms;
     if (sum->facts.silence.side == side && silence_is_notable(sum))
         w.silence_ns = sum->facts.silence.sum_ns;
-    w.idle_ns = w.mine->idle_ns - smaller(w.mine->idle_ns, w.silence_ns);
+    w.idle_ns = excess(w.mine->idle_ns, w.silence_ns);
     return w;
 }
 
@@ -79,7 +87,7 @@ bool slow_is_lost(const struct slow_direction *w)
 
 bool slow_lost_behind(const struct slow_direction *w)
 {
-    return w->gone + w->mine->missing_repeats + w->its->naks_unseen == 0;
+    return w->before + w->its->naks_unseen == 0;
 }
 
 bool slow_is_answer_overtaken(const struct slow_direction *w)

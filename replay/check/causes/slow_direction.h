@@ -22,6 +22,11 @@ struct slow_direction {
     /* Number of packets that were lost before the capture point. Lost retransmissions are not
      * counted. */
     uint64_t gone;
+    uint64_t before;   /* number of packets and retransmissions that were lost before the capture
+                        * point */
+    uint64_t behind;   /* number of go-backs for packets that were lost or late behind the capture
+                        * point. If the capture lacks a packet that a sequence NAK asks for, the
+                        * packet may have been lost before the capture point, and does not count */
     uint64_t setup_ns; /* time from the REQ to the REP, ns, if this side sent the REQ and the REP
                         * was late; otherwise 0 */
     /* Time for which the peer retransmitted its REP because the RTU of this side was late, ns. 0 if

@@ -39,6 +39,13 @@ def gone(t, parts, first):
     return [], [("a", "before", 1)]
 
 
+def both_sides(t, parts, first):
+    marks, behind = naked(t, parts, first)
+    t.acknowledge(0)
+    _, before = gone(t, t.write(0, 4096), t.psn[0] - 4)
+    return marks, before + behind
+
+
 def unanswered(t, parts, first):
     t.add_all(0, parts)
     t.now += TIMEOUT
@@ -131,7 +138,7 @@ def losses_of(conn):
 
 def main():
     failures = 0
-    for case in naked, gone, unanswered, unfinished, unheard, lost_again, unheeded, slow_receiver, refused, read_lost:
+    for case in naked, gone, both_sides, unanswered, unfinished, unheard, lost_again, unheeded, slow_receiver, refused, read_lost:
         t = Connection(mtu=1024)
         for _ in range(3):  # messages without a loss, which show the round-trip time
             t.add_all(0, t.write(0, 4096))
@@ -159,7 +166,7 @@ def main():
             failures += 1
             print(f"{case.__name__}: places of losses {line['loss_places']}, wanted {places}", file=sys.stderr)
         parts_of = {part["part"]: part["ns"] for part in line["time_budget"]}
-        if case not in (naked, gone) and (parts_of.get("idle") != idle or sum(parts_of.values()) != t.frames[-1][0] - t.frames[0][0]):
+        if case not in (naked, gone, both_sides) and (parts_of.get("idle") != idle or sum(parts_of.values()) != t.frames[-1][0] - t.frames[0][0]):
             failures += 1
             print(f"{case.__name__}: time budget {parts_of}, wanted idle {idle}", file=sys.stderr)
     sys.exit(failures > 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "engine/diff_rule.h"
 
-#include <stdlib.h>
 #include <string.h>
+#include "wire/codes.h"
 #include "wire/psn.h"
 
 /* Bits for the kinds of packets to which a row of the table below applies. */
@@ -68,18 +68,19 @@ static bool begins_with(const char *text, const char *with)
  * `rocedrill check`, an MSN that is too high violates another rule than one that is too low. */
 static bool is_msn_higher(const struct diff *d)
 {
-    return roce_psn_diff(roce_psn_of((uint32_t)strtoul(d->recorded, NULL, 0)),
-                         roce_psn_of((uint32_t)strtoul(d->replayed, NULL, 0))) > 0;
+    return roce_psn_diff(roce_psn_of((uint32_t)d->number[0]), roce_psn_of((uint32_t)d->number[1])) >
+           0;
 }
 
 /* Returns whether one of the two values is an ACK and the other an RNR NAK. */
 static bool is_ack_for_rnr_nak(const struct diff *d)
 {
-    static const char ack[] = "ACK, ", rnr_nak[] = "RNR NAK, ";
+    const unsigned recorded = roce_syndrome_kind((uint8_t)d->number[0]),
+                   replayed = roce_syndrome_kind((uint8_t)d->number[1]);
 
     return strcmp(d->field, "aeth.syndrome") == 0 &&
-           ((begins_with(d->recorded, ack) && begins_with(d->replayed, rnr_nak)) ||
-            (begins_with(d->recorded, rnr_nak) && begins_with(d->replayed, ack)));
+           ((recorded == ROCE_SYN_ACK && replayed == ROCE_SYN_RNR) ||
+            (recorded == ROCE_SYN_RNR && replayed == ROCE_SYN_ACK));
 }
 
 const char *diff_rule(const struct trace *trace, const struct diff *d)

@@ -44,6 +44,7 @@ struct diff {
     const char *field;              /* name of the differing field, such as "aeth.msn" */
     char recorded[96];              /* value in the recorded packet */
     char replayed[96];              /* value of our RNIC, or of the target of --live */
+    uint64_t number[2];             /* both values if they are numbers: recorded, replayed */
     char reason[200];               /* explanation of the difference in one sentence */
     const struct peer_quirk *known; /* known quirk that explains the difference, or NULL */
 };

@@ -101,6 +101,8 @@ void field_diff_report(const struct field_diff *at, const char *reason, struct d
     out->field = at->field;
     value_text(at, 0, out->recorded, sizeof(out->recorded));
     value_text(at, 1, out->replayed, sizeof(out->replayed));
+    if (at->form != FIELD_TEXT)
+        memcpy(out->number, at->number, sizeof(out->number));
     snprintf(out->reason, sizeof(out->reason), "%s", reason);
 }
 

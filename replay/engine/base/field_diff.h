@@ -56,7 +56,7 @@ void field_diff_compare(const struct trace_packet *p, const struct tx_response *
 /* Returns the difference in `field`, or NULL if the values of the field are equal. */
 const struct field_diff *field_diff_find(const struct field_diffs *d, const char *field);
 
-/* Sets the members field, recorded, replayed and reason of *out. */
+/* Sets the members field, recorded, replayed, number and reason of *out. */
 void field_diff_report(const struct field_diff *at, const char *reason, struct diff *out);
 
 /* Adds a difference in `field` to *d, with both values as text. */

@@ -392,10 +392,13 @@ static void difference_of_an_acknowledgement_names_its_rule(void)
     struct trace trace = {.pkt = &ack};
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct diff d = {.field = "aeth.syndrome"};
+        struct diff d = {.pkt = 0};
+        struct field_diffs fields;
 
-        roce_syndrome_text(cases[i].recorded, d.recorded, sizeof(d.recorded));
-        roce_syndrome_text(cases[i].replayed, d.replayed, sizeof(d.replayed));
+        field_diffs_clear(&fields);
+        field_diff_add_num(&fields, "aeth.syndrome", FIELD_SYNDROME, cases[i].recorded,
+                           cases[i].replayed);
+        field_diff_report(&fields.at[0], "", &d);
         CU_ASSERT_STRING_EQUAL(diff_rule(&trace, &d), cases[i].rule);
     }
 }

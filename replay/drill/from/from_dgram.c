@@ -330,5 +330,7 @@ int from_dgram_sender(struct from_drill *d, const struct dgram_streams *streams,
         rc = add_message(&s, &reader, &m, local);
         local += m.len;
     }
+    if (rc == 0 && d->lines.posted_cnt == 0)
+        return from_fail(d, "the capture contains no complete message that can be posted");
     return rc;
 }

@@ -389,6 +389,13 @@ static void capture_becomes_a_drill(void)
                     "stream 1 cannot become a drill: the stream has management datagrams");
     CHECKRUN_EXPECT("$R drill --role requester --from " TRACES_DIR "/captures/uc-loss.pcap", 0,
                     "> SEND Middle PSN +2 payload 1024 fill L+1000\n", "");
+    CHECKRUN_EXPECT(
+        "$R edit -q --impair drop@op=first,nth=all --impair drop@op=only,nth=all " TRACES_DIR
+        "/captures/uc-loss.pcap $T/no-first.pcap; $R drill --stream 2 --from "
+        "$T/no-first.pcap",
+        2, "",
+        "no-first.pcap: stream 2 cannot become a drill: the capture contains no "
+        "complete message that can be posted");
     CHECKRUN_EXPECT("$R drill --role sender --from a", 2, "", "--role sender");
     CHECKRUN_EXPECT("$R drill --stream 1 --exchange 1 --from a", 2, "", "use only one of");
     CHECKRUN_EXPECT("$R drill --from $T/none.pcap", 2, "", "none.pcap: No such file");

@@ -20,6 +20,7 @@ struct monitor {
     pthread_t ticker;
     bool ticker_runs, stop;
     uint64_t last_tick; /* capture time of the latest tick; 0 before the first packet */
+    uint64_t last_time; /* capture time of the latest packet of a connection */
     const struct roce_flow *flow;
     /* Hash table with linear probing: its elements are row numbers, found by connection number.
      * NO_ROW marks an empty slot. */
@@ -110,8 +111,9 @@ static void add_counts(struct monitor_counts *to, const struct monitor_counts *f
 }
 
 /* Two rows become one if the analysis has detected that they are the two directions of one
- * connection. Adds the counters of the row whose connection number was replaced to the other
- * row. */
+ * connection. Adds the counters of the row whose connection number was replaced to the other row.
+ * The other row already has the time and the state of the latest packet, except at the end of the
+ * capture. on_conn() then sets the state. */
 static void join_rows(struct monitor *m)
 {
     bool joined = false;
@@ -256,7 +258,7 @@ static void on_packet(void *user, const struct roce_flow_in *in, const struct ro
         row = find_row(m, r->conn_index);
         row = row ? row : add_row(m, r->conn_index);
         name_sides(row, in, r);
-        row->last_time = in->time;
+        row->last_time = m->last_time = in->time;
         count_packet(&row->sum, in, r);
         if (r->flags & ROCE_AN_QP_REUSED)
             row->end = MONITOR_OK;
@@ -313,16 +315,12 @@ static void on_begin(void *user, const struct roce_flow *flow)
 static void on_end(void *user, const struct roce_flow *flow)
 {
     struct monitor *m = user;
-    uint64_t last = 0;
 
     (void)flow;
     pthread_mutex_lock(&m->lock);
     join_rows(m);
-    for (uint32_t i = 0; i < m->row_cnt; i++)
-        if (m->row[i].used && m->row[i].last_time > last)
-            last = m->row[i].last_time;
-    if (last > m->last_tick)
-        tick(m, last);
+    if (m->last_time > m->last_tick)
+        tick(m, m->last_time);
     m->flow = NULL;
     pthread_mutex_unlock(&m->lock);
 }

@@ -23,7 +23,7 @@ import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../support"))
 from failures import Failures  # noqa: E402
-from pcap import records_of  # noqa: E402
+from pcap import frames_in, records_of  # noqa: E402
 
 DEADLINE = 120  # longest wait, s
 ROW = re.compile(r"^#(\d+) \S+ .* (ok|idle|trouble|closed|failed) +([\d.]+) +(\d+) +(\d+) +(\d+) +(\d+) +(\d+) ")
@@ -155,6 +155,18 @@ def check_order(fail, program, captures, folder):
     fail.expect("states", {"trouble", "failed", "ok", "idle"} <= {state for table in tables if len(set(table)) > 1 for state in table}, True)
 
 
+def check_late_pair(fail, program, capture, folder):
+    """Both directions of a UC connection send, and only the end of the capture shows that they belong together. The table counts the
+    last packets, which are of the second direction."""
+    edited, late = folder / "edited.pcapng", folder / "late.pcap"
+    subprocess.run([program, "edit", "-q", "--impair", "set=udp.sport=50000@nth=all", capture, edited], check=True)
+    frames = list(frames_in(edited.read_bytes()))
+    times = dict(enumerate(range(15))) | {15: 10, 16: 31, 19: 36}  # ms; two packets of the second direction are missing
+    late.write_bytes(pathlib.Path(capture).read_bytes()[:24] + b"".join(
+        struct.pack("<IIII", 1, times[i] * 1000, len(frames[i]), len(frames[i])) + frames[i] for i in sorted(times, key=times.get)))
+    check_table(fail, program, late, folder)
+
+
 def check_many(fail, program, gen_capture, folder):
     """With more connections than rows, the table keeps the latest connections."""
     capture = folder / "many.pcap"
@@ -207,6 +219,8 @@ def main():
         fail.where = "merged captures"
         check_order(fail, args.rocedrill, [next(path for path in args.captures if path.endswith(f"/{noun}.pcap"))
                                            for noun in ("rc-loss-requests", "rc-rnr-exhausted", "multi-qp")], folder)
+        fail.where = "directions paired at the end"
+        check_late_pair(fail, args.rocedrill, next(path for path in args.captures if path.endswith("/uc-send-write.pcap")), folder)
         fail.where = "many connections"
         check_many(fail, args.rocedrill, args.gen_capture, folder)
         check_errors(fail, args.rocedrill, capture)

@@ -30,9 +30,9 @@ enum {
 
 /* Bits of roce_sent_packet.marks. */
 enum {
-    ROCE_MARK_SAMPLED = 1u << 0, /* the capture has the whole payload, and `sample` includes its
-                                  * first and last 8 bytes. So equal samples do not prove equal
-                                  * payloads */
+    ROCE_MARK_SAMPLED = 1u << 0,     /* the capture has the whole payload, and `sample` includes its
+                                      * first and last 8 bytes. So equal samples do not prove equal
+                                      * payloads */
     ROCE_MARK_IN_FLIGHT = 1u << 1,   /* the packet is counted as in flight */
     ROCE_MARK_MSN_COUNTED = 1u << 2, /* READ: the MSN in the first response to this READ already
                                       * counted the READ */

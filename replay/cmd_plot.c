@@ -96,7 +96,8 @@ static int read_options(int argc, char **argv, struct plot_args *args)
         return cli_error("plot: no output given (--svg%s)",
                          table.cnt > 3 ? ", --html, --open" : "");
     if (args->svg_path && args->conn_cnt != 1)
-        return cli_error("plot: --svg requires one --connection, not %u", args->conn_cnt);
+        return cli_error("plot: --svg draws one connection: select it with --connection N "
+                         "(rocedrill check lists them)");
     if (args->open && outfile_is_stdout(args->html_path))
         return cli_error("plot: --open cannot open standard output");
     return -1;

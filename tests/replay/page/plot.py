@@ -76,7 +76,7 @@ def check_errors(rocedrill, folder, capture):
     copy = os.path.join(folder, "copy.pcap")
     with open(capture, "rb") as source, open(copy, "wb") as to:
         to.write(source.read())
-    for arguments, words in (([capture], "no output given"), (["--svg", "-", capture], "requires one --connection"),
+    for arguments, words in (([capture], "no output given"), (["--svg", "-", capture], "draws one connection: select it with --connection N"),
                              (["--connection", "x", "--svg", "-", capture], "--connection x: not a number"),
                              (["--connection", "99", "--svg", "-", capture], "no connection 99"),
                              (["--connection", "0", "--svg", copy, copy], "would overwrite"),

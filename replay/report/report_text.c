@@ -470,7 +470,10 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
     uint32_t sides = 0;
     const struct response_comparison *all = &r->responses;
     uint32_t cnt[3] = {0}, stream_cnt[3] = {0}, exchange_cnt[3] = {0}, known = 0, missing = 0;
-    uint32_t damaged = 0;
+    uint32_t damaged = 0, hidden = 0;
+    /* The report of a FAIL would hide its differences between the directions that pass. */
+    bool only_differences =
+        report_verdict(r) == VERDICT_FAIL && !options->verbose && !options->ladder;
     const struct unjudged unjudged = count_unjudged(r);
     bool unseen = false;
 
@@ -498,7 +501,10 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
         fputc('\n', out);
     }
     for (uint32_t i = 0; i < r->session.dir_cnt; i++) {
-        print_direction(out, r, i, options);
+        if (only_differences && report_run_verdict(r, i) == VERDICT_PASS)
+            hidden++;
+        else
+            print_direction(out, r, i, options);
         cnt[report_run_verdict(r, i)]++;
         sides += skipped_sides(r, i);
         known += all->result ? all->result[i].known_frames : 0;
@@ -506,6 +512,9 @@ void report_text(FILE *out, const struct replay *r, const struct report_options 
         missing += all->result ? all->result[i].not_captured : 0;
         damaged += all->result ? all->result[i].damaged : 0;
     }
+    if (hidden)
+        fprintf(out, "not printed: %u direction%s that passed (-v)\n", hidden,
+                hidden == 1 ? "" : "s");
     for (uint32_t i = 0; i < r->dgrams.cnt; i++) {
         report_stream_text(out, &r->dgrams, i,
                            verdict_ignores_stream(r, &r->dgrams.stream[i]) && !options->verbose);

@@ -255,6 +255,22 @@ static void damaged_responses_are_counted(void)
     CHECKRUN_EXPECT("$R replay $C/rc-atomics.pcap", 0, "0 failed, 0 skipped)\n", "");
 }
 
+/* One of four connections has a difference. Only -v and --ladder print the connections that pass.
+ */
+static void report_of_a_fail_omits_directions_that_pass(void)
+{
+    CHECKRUN_EXPECT("$R edit -q --impair set=aeth.msn=7@frame=24 $C/multi-qp.pcap $T/one.pcap; "
+                    "$R replay $T/one.pcap | grep -E '^connection|^not printed|^verdict'",
+                    0,
+                    "connection #4: requester 192.0.2.1 QP 0x000029 → responder 192.0.2.2 QP "
+                    "0x000076\nnot printed: 3 directions that passed (-v)\n"
+                    "verdict: FAIL (3 directions passed, 1 failed, 0 skipped)\n",
+                    "");
+    CHECKRUN_EXPECT("$R replay -v $T/one.pcap | grep -cE '^connection|^not printed'", 0, "4\n", "");
+    CHECKRUN_EXPECT("$R replay --ladder $T/one.pcap | grep -cE '^connection|^not printed'", 0,
+                    "4\n", "");
+}
+
 /* All programs that read a capture without RoCE packets name the command that explains this. */
 static void a_capture_without_roce_refers_to_check(void)
 {
@@ -318,5 +334,5 @@ SUITE("replay.report", TEST(first_difference_is_explained),
       TEST(json_report_has_the_facts_of_the_text), TEST(json_names_what_is_taken_from_the_capture),
       TEST(odd_file_name_is_escaped), TEST(odd_file_name_is_replayed),
       TEST(report_says_that_cut_payload_is_not_compared), TEST(missing_responses_are_counted),
-      TEST(damaged_responses_are_counted), TEST(a_capture_without_roce_refers_to_check),
-      TEST(a_long_path_leaves_room_for_the_reason))
+      TEST(damaged_responses_are_counted), TEST(report_of_a_fail_omits_directions_that_pass),
+      TEST(a_capture_without_roce_refers_to_check), TEST(a_long_path_leaves_room_for_the_reason))

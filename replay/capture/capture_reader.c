@@ -486,6 +486,16 @@ void reader_unmap_before(const struct capture_reader *reader, size_t off)
         mmap_file_drop(reader->mapped, off);
 }
 
+const uint8_t *reader_mapped(const struct capture_reader *reader)
+{
+    return read_buffer_here(&reader->cap.buf);
+}
+
+void reader_show(struct capture_reader *reader, size_t off)
+{
+    reader->cap.buf.off = off;
+}
+
 void reader_begin_ahead(struct capture_reader *reader)
 {
     if (!reader->mapped && is_long_file(reader, READER_LONG))

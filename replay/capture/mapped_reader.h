@@ -31,9 +31,15 @@ struct capture_reader *reader_twin(const struct capture_reader *reader, bool blo
  * the reader has no mapped file, maps nothing, and the result has no meaning. */
 size_t reader_map_next(const struct capture_reader *reader);
 
+/* Returns the address of the next record. */
+const uint8_t *reader_mapped(const struct capture_reader *reader);
+
 /* Returns to the kernel the memory of the mapped pages before offset `off`. Only one thread at a
  * time may call it. Does nothing if the reader has no mapped file. */
 void reader_unmap_before(const struct capture_reader *reader, size_t off);
+
+/* Moves a twin to file offset `off`, so that reader_progress() reports this number of bytes. */
+void reader_show(struct capture_reader *reader, size_t off);
 
 /* Like reader_next(), but SIGINT does not end the reading. */
 int reader_skip(struct capture_reader *reader, struct captured_frame *out, struct error *error);

@@ -7,22 +7,27 @@
 #include <stdlib.h>
 #include <string.h>
 #include "capture/mapped_reader.h"
+#include "capture/split_index.h"
 #include "flow/split.h"
 
 /* The file is divided into windows: all threads parse the frames of a window before they judge its
  * packets. A window has WINDOW_EACH frames for each thread, at most WINDOW_MAX. A thread keeps the
- * packets of two windows, which fit into the second level cache. */
-#define WINDOW_EACH 256u
+ * packets of DEPTH windows. */
+#define WINDOW_EACH 128u
 #define WINDOW_MAX  (8 * WINDOW_EACH)
+#define DEPTH       4u
 
-_Static_assert(2 * WINDOW_MAX == SPLIT_AHEAD, "threads meet after each window");
+_Static_assert(SPLIT_AHEAD == DEPTH * WINDOW_MAX, "a thread is at most DEPTH windows ahead");
+
+/* A thread indexes a window before it does other work, if fewer than this number of windows are
+ * indexed that it has not parsed. A thread that would wait indexes as many windows as the index has
+ * memory for. */
+#define INDEX_AHEAD 4u
 
 #define SAMPLE_FRAMES 8192u /* number of frames that split_choose_parts() counts */
 
 /* Number of polls, about 1 us in total, before a waiting thread yields its processor. */
 #define LOOKS 50u
-
-#define PREPARE_FRAMES 64u /* a thread maps the next pages after this number of frames */
 
 /* The packets of one window that one thread passes to judge(). */
 struct split_window {
@@ -31,7 +36,6 @@ struct split_window {
                     * threads wait while the item is judged */
     unsigned cnt;
     struct frame_counts counts;
-    size_t begin;  /* file offset of the window's first record */
     uint32_t last; /* number of the window's last frame */
     /* True: the result for a packet of this thread may depend on packets of other threads. */
     bool unsure;
@@ -40,31 +44,28 @@ struct split_window {
 
 struct split {
     struct capture_reader *reader;
+    struct capture_reader *shown; /* shows the progress */
     const struct split_consumer *consumer;
-    unsigned window; /* number of frames of each window */
-    /* Number of threads that have parsed their packets of window n, at index n % 4. */
-    _Alignas(64) atomic_uint parsed[4];
+    struct split_index index;
+    /* Number of threads that have parsed their packets of window n, at index n % DEPTH. */
+    _Alignas(64) atomic_uint parsed[DEPTH];
     _Alignas(64) atomic_uint_least64_t looked; /* number of windows passed to consumer->look() */
-    atomic_bool stopped;                       /* split_read() ends before window number `looked` */
-    uint32_t judged; /* number of the last frame in the latest window passed to look() */
-    size_t begin;    /* file offset of the first record of the latest window passed to look() */
+    atomic_size_t unneeded; /* no thread needs the bytes of the file before this offset */
+    atomic_bool stopped;    /* split_read() ends before window number `looked` */
+    uint32_t judged;        /* number of the last frame in the latest window passed to look() */
+    size_t end[DEPTH];      /* of window n, at index n % DEPTH: end of its last record */
     struct split_thread *thread;
     pthread_mutex_t start; /* held until all threads exist */
     bool cancelled;        /* a thread could not be started, so none does any work */
 };
 
 struct split_thread {
-    _Alignas(64) struct split *split;
+    _Alignas(128) struct split *split;
     unsigned part;
-    struct capture_reader *reader; /* reader of this part; all parts read the same mapped file */
-    struct split_window window[2]; /* window n has index n % 2 */
-    struct roce_group_cache groups;
-    struct roce_flow_look look; /* result of roce_flow_look_next() for the latest RoCE packet */
-    uint32_t frames;            /* number of the latest frame */
-    uint64_t bytes;             /* captured bytes of the RoCE packets of all parts read so far */
-    void *memory;               /* memory of the items */
-    int end; /* last result of reader_next(): 0 at the end of the file, -1 after an error */
-    struct error error;
+    uint64_t parsed, judged;           /* numbers of windows that the thread parsed and judged */
+    bool ended;                        /* the thread has parsed or judged the last window */
+    struct split_window window[DEPTH]; /* window n has index n % DEPTH */
+    void *memory;                      /* memory of the items */
     pthread_t id;
 };
 
@@ -79,109 +80,66 @@ static void add_alone(struct split_window *window, uint32_t number, unsigned par
     window->part[window->cnt++] = (uint8_t)(part | SPLIT_ALONE);
 }
 
-static void note_packet(struct split_thread *thread, const struct captured_frame *frame,
-                        uint32_t cap_len)
-{
-    roce_flow_look_next(&thread->look, frame->time);
-    thread->bytes += cap_len;
-}
-
-/* Adds a parsed packet of this thread's part. */
+/* Parses a packet of this thread's part and adds it to the window. If the parsed packet has other
+ * hosts than the index, or is malformed, sets `unsure`, because the other threads have not parsed
+ * the frame. */
 static void add_own(struct split_thread *thread, struct split_window *window,
-                    const struct captured_frame *frame)
-{
-    struct parsed_frame *item = &window->item[window->cnt];
-    bool alone = item->pkt.bth.dest_qp == ROCE_QP_GSI;
-
-    parsed_frame_set_icrc(item, thread->split->consumer->icrc);
-    window->unsure |= item->icrc == ROCE_ICRC_BAD;
-    item->look = thread->look;
-    item->look.icrc = item->icrc;
-    item->bytes = thread->bytes;
-    frame_counts_add(&window->counts, item, frame);
-    window->part[window->cnt++] = (uint8_t)(thread->part | (alone ? SPLIT_ALONE : 0));
-}
-
-/* Handles a frame whose hosts roce_flow_frame_hosts() found without parsing the frame. Only the
- * thread of the frame's part parses the frame. If the parsed packet has other hosts or is
- * malformed, the thread sets `unsure`, because the other threads have not parsed the frame. */
-static void add_plain(struct split_thread *thread, struct split_window *window,
-                      const struct captured_frame *frame, const struct roce_frame_hosts *hosts)
+                    const struct split_index_window *indexed, const struct split_entry *entry)
 {
     const struct split_consumer *consumer = thread->split->consumer;
-    unsigned part = consumer->part_of[hosts->group];
+    const struct split_rare rare = split_index_rare(indexed, entry);
     struct parsed_frame *item = &window->item[window->cnt];
+    const struct captured_frame frame = {.number = indexed->before + entry->number,
+                                         .time = entry->time,
+                                         .link = (enum roce_link)entry->link,
+                                         .cap_len = entry->cap_len,
+                                         .wire_len = entry->wire_len,
+                                         .data = rare.data};
+    bool gsi = entry->flags & SPLIT_GSI;
 
-    note_packet(thread, frame, frame->cap_len);
-    if (part != thread->part) {
-        if (hosts->gsi)
-            add_alone(window, frame->number, part);
-        return;
-    }
-    parsed_frame_set(item, frame, consumer->secret);
-    if (item->parsed != 0 || item->pkt.cap_len != frame->cap_len ||
-        roce_flow_group(&item->digest) != hosts->group ||
-        (item->pkt.bth.dest_qp == ROCE_QP_GSI) != hosts->gsi) {
+    parsed_frame_set(item, &frame, consumer->secret);
+    if (entry->kind == SPLIT_PLAIN && (item->parsed != 0 || item->pkt.cap_len != entry->cap_len ||
+                                       roce_flow_group(&item->digest) != entry->group ||
+                                       (item->pkt.bth.dest_qp == ROCE_QP_GSI) != gsi)) {
         window->unsure = true;
         return;
     }
-    add_own(thread, window, frame);
+    parsed_frame_set_icrc(item, consumer->icrc);
+    window->unsure |= item->icrc == ROCE_ICRC_BAD;
+    item->look = (struct roce_flow_look){
+        .last_time = rare.last_time, .grain = rare.grain, .icrc = item->icrc};
+    item->bytes = rare.bytes;
+    frame_counts_add(&window->counts, item, &frame);
+    window->part[window->cnt++] = (uint8_t)(thread->part | (gsi ? SPLIT_ALONE : 0));
 }
 
-/* Handles a frame whose hosts roce_flow_frame_hosts() cannot find, for example because of VLAN
- * tags. Every thread parses this frame. */
-static void add_other(struct split_thread *thread, struct split_window *window,
-                      const struct captured_frame *frame)
+/* Parses the packets of this thread's part in a window that was indexed. */
+static void parse_window(struct split_thread *thread, struct split_window *window,
+                         const struct split_index_window *indexed)
 {
-    const struct split_consumer *consumer = thread->split->consumer;
-    struct parsed_frame *item = &window->item[window->cnt];
-    unsigned part;
-
-    parsed_frame_set(item, frame, consumer->secret);
-    if (item->parsed != 0) {
-        parsed_frame_set_icrc(item, false);
-        if (thread->part == 0)
-            frame_counts_add(&window->counts, item, frame);
-        return;
-    }
-    part = consumer->part_of[roce_flow_group(&item->digest)];
-    note_packet(thread, frame, item->pkt.cap_len);
-    if (part == thread->part)
-        add_own(thread, window, frame);
-    else if (item->pkt.bth.dest_qp == ROCE_QP_GSI)
-        add_alone(window, frame->number, part);
-}
-
-static void parse_window(struct split_thread *thread, struct split_window *window)
-{
-    struct captured_frame frame;
+    const struct split_entry *entry =
+        &indexed->entry[(size_t)thread->part * thread->split->index.frames];
+    unsigned cnt = indexed->cnt[thread->part];
 
     window->cnt = 0;
     window->unsure = false;
+    window->last = indexed->last;
+    window->ends = indexed->ends;
     frame_counts_init(&window->counts);
-    for (unsigned i = 0; i < thread->split->window; i++) {
-        struct roce_frame_hosts hosts;
-        size_t at = i % PREPARE_FRAMES ? 0 : reader_map_next(thread->reader);
+    for (unsigned i = 0; i < cnt; i++) {
+        if (cnt - i > 16)
+            __builtin_prefetch(&entry[i + 16]);
+        if (cnt - i > 3) {
+            const uint8_t *soon = indexed->data + entry[i + 3].off;
 
-        window->begin = i == 0 ? at : window->begin;
-        if (!reader_next_here(thread->reader, &frame)) {
-            thread->end = reader_next(thread->reader, &frame, &thread->error);
-            window->ends = thread->end != 1;
-            if (window->ends)
-                break;
+            __builtin_prefetch(soon);
+            __builtin_prefetch(soon + 64);
         }
-        /* Prefetches the header of the next frame. Also prefetches the header of the frame after
-         * it, whose address is right if the next frame is as long as this one. */
-        __builtin_prefetch(frame.data + frame.cap_len);
-        __builtin_prefetch(frame.data + 2 * (size_t)frame.cap_len);
-        thread->frames = frame.number;
-        if (frame.link == ROCE_LINK_ETHERNET &&
-            roce_flow_frame_hosts(&thread->groups, &hosts, frame.data, frame.cap_len))
-            add_plain(thread, window, &frame, &hosts);
+        if (entry[i].kind == SPLIT_MARK)
+            add_alone(window, indexed->before + entry[i].number, entry[i].part);
         else
-            add_other(thread, window, &frame);
+            add_own(thread, window, indexed, &entry[i]);
     }
-    window->last = thread->frames;
 }
 
 /* ---- the threads meet --------------------------------------------------------------------------
@@ -191,35 +149,32 @@ static void parse_window(struct split_thread *thread, struct split_window *windo
 static void look_at_window(struct split *split, uint64_t n)
 {
     const struct split_consumer *consumer = split->consumer;
-    const struct split_window *first = &split->thread[0].window[n % 2];
-    struct frame_counts counts;
+    const struct split_index_window *indexed = split_index_window(&split->index, n);
+    struct frame_counts counts = indexed->counts;
     bool unsure = false;
 
-    frame_counts_init(&counts);
     for (unsigned i = 0; i < consumer->parts; i++) {
-        const struct split_window *window = &split->thread[i].window[n % 2];
+        const struct split_window *window = &split->thread[i].window[n % DEPTH];
 
         frame_counts_join(&counts, &window->counts);
         unsure |= window->unsure;
     }
-    if (unsure || !consumer->look(consumer->user, split->thread[0].reader, &counts, first->last)) {
+    reader_show(split->shown, indexed->end);
+    if (unsure || !consumer->look(consumer->user, split->shown, &counts, indexed->last)) {
         atomic_store(&split->stopped, true);
         return;
     }
-    /* All threads have judged window n - 2, so the pages before window n - 1 can be unmapped. The
-     * offset of window n - 1 was stored in split->begin, because a thread may already have
-     * overwritten its struct split_window. */
-    if (n > 0)
-        reader_unmap_before(split->reader, split->begin);
-    split->begin = first->begin;
-    split->judged = first->last;
+    /* All threads have judged window n - DEPTH. */
+    atomic_store_explicit(&split->unneeded, split->end[n % DEPTH], memory_order_relaxed);
+    split->end[n % DEPTH] = indexed->end;
+    split->judged = indexed->last;
     atomic_store_explicit(&split->looked, n + 1, memory_order_release);
 }
 
 /* Records that a thread has parsed window `n`. */
 static void finish_parsing(struct split *split, uint64_t n)
 {
-    atomic_uint *parsed = &split->parsed[n % 4];
+    atomic_uint *parsed = &split->parsed[n % DEPTH];
 
     if (atomic_fetch_add(parsed, 1) + 1 < split->consumer->parts)
         return;
@@ -227,26 +182,73 @@ static void finish_parsing(struct split *split, uint64_t n)
     look_at_window(split, n);
 }
 
-/* Waits until window `n` was passed to look(). Returns false if the split ends before window
- * `n`. */
-static bool wait_for_look(struct split *split, uint64_t n)
+static bool index_next(struct split *split)
 {
-    unsigned looks = 0;
+    return split_index_step(&split->index,
+                            atomic_load_explicit(&split->looked, memory_order_acquire),
+                            atomic_load_explicit(&split->unneeded, memory_order_relaxed));
+}
 
-    while (atomic_load_explicit(&split->looked, memory_order_acquire) <= n) {
-        if (atomic_load(&split->stopped) && atomic_load(&split->looked) <= n)
-            return false;
-        if (++looks > LOOKS)
-            sched_yield();
+static void parse_next(struct split_thread *thread)
+{
+    struct split *split = thread->split;
+    uint64_t n = thread->parsed;
+    struct split_window *window = &thread->window[n % DEPTH];
+
+    parse_window(thread, window, split_index_window(&split->index, n));
+    thread->parsed++;
+    thread->ended = window->ends;
+    finish_parsing(split, n);
+}
+
+/* Judges the next window. */
+static void judge_next(struct split_thread *thread)
+{
+    const struct split_consumer *consumer = thread->split->consumer;
+    const struct split_window *window = &thread->window[thread->judged % DEPTH];
+
+    consumer->judge(
+        consumer->user, thread->part,
+        &(struct frame_batch){
+            .item = window->item, .part = window->part, .cnt = window->cnt, .last = window->last});
+    thread->judged++;
+}
+
+/* Does the next piece of work of a thread: indexes, parses or judges a window. Returns false if the
+ * thread must wait for the other threads. */
+static bool do_next(struct split_thread *thread)
+{
+    struct split *split = thread->split;
+    uint64_t indexed = split_index_cnt(&split->index);
+
+    if (indexed < thread->parsed + INDEX_AHEAD && index_next(split))
+        return true;
+    if (thread->judged < atomic_load_explicit(&split->looked, memory_order_acquire)) {
+        judge_next(thread);
+        return true;
     }
-    return true;
+    if (thread->parsed < indexed && thread->parsed - thread->judged < DEPTH) {
+        parse_next(thread);
+        return true;
+    }
+    return index_next(split);
+}
+
+/* Returns whether the thread has judged all windows that it has to judge. */
+static bool is_done(const struct split_thread *thread)
+{
+    const struct split *split = thread->split;
+
+    if (thread->ended && thread->judged == thread->parsed)
+        return true;
+    return atomic_load(&split->stopped) && thread->judged == atomic_load(&split->looked);
 }
 
 static void *run_thread(void *arg)
 {
     struct split_thread *thread = arg;
     struct split *split = thread->split;
-    const struct split_window *window = &thread->window[0];
+    unsigned looks = 0;
     bool cancelled;
 
     pthread_mutex_lock(&split->start);
@@ -254,26 +256,13 @@ static void *run_thread(void *arg)
     pthread_mutex_unlock(&split->start);
     if (cancelled)
         return NULL;
-    parse_window(thread, &thread->window[0]);
-    finish_parsing(split, 0);
-    for (uint64_t n = 0;; n++) {
-        struct split_window *next = &thread->window[(n + 1) % 2];
-
-        if (!window->ends) {
-            parse_window(thread, next);
-            finish_parsing(split, n + 1);
-        }
-        if (!wait_for_look(split, n))
-            break;
-        split->consumer->judge(split->consumer->user, thread->part,
-                               &(struct frame_batch){.item = window->item,
-                                                     .part = window->part,
-                                                     .cnt = window->cnt,
-                                                     .last = window->last});
-        if (window->ends)
-            break;
-        window = next;
-    }
+    while (!is_done(thread))
+        if (do_next(thread))
+            looks = 0;
+        else if (++looks > LOOKS)
+            sched_yield();
+        else
+            __builtin_ia32_pause();
     return NULL;
 }
 
@@ -283,23 +272,22 @@ static void *run_thread(void *arg)
 /* Prepares the thread of a part. Returns false if out of memory. */
 static bool begin_thread(struct split_thread *thread, struct split *split, unsigned part)
 {
-    size_t cnt = split->window, size = cnt * (sizeof(struct parsed_frame) + 1);
+    size_t cnt = split->index.frames, size = cnt * (sizeof(struct parsed_frame) + 1);
     uint8_t *p;
 
     thread->split = split;
     thread->part = part;
-    thread->reader = reader_twin(split->reader, part == 0);
     /* calloc() does not touch the pages of a large block. So the kernel allocates the pages of each
      * thread when the thread uses them, close to its processor. */
-    thread->memory = calloc(1, 2 * size + _Alignof(struct parsed_frame));
-    if (!thread->reader || !thread->memory)
+    thread->memory = calloc(1, DEPTH * size + _Alignof(struct parsed_frame));
+    if (!thread->memory)
         return false;
     p = thread->memory;
     p += -(uintptr_t)p % _Alignof(struct parsed_frame);
-    for (unsigned i = 0; i < 2; i++, p += cnt * sizeof(struct parsed_frame))
+    for (unsigned i = 0; i < DEPTH; i++, p += cnt * sizeof(struct parsed_frame))
         thread->window[i].item = (struct parsed_frame *)(void *)p;
-    thread->window[0].part = p;
-    thread->window[1].part = p + cnt;
+    for (unsigned i = 0; i < DEPTH; i++, p += cnt)
+        thread->window[i].part = p;
     return true;
 }
 
@@ -345,33 +333,40 @@ static int skip_judged(struct split *split, struct error *error)
     return 1;
 }
 
+static bool begin_split(struct split *split, unsigned frames)
+{
+    const struct split_consumer *consumer = split->consumer;
+    bool ok = split_index_open(&split->index, split->reader, consumer->part_of, consumer->secret,
+                               consumer->parts, frames);
+
+    split->shown = reader_twin(split->reader, false);
+    for (unsigned i = 0; i < consumer->parts && ok; i++)
+        ok = begin_thread(&split->thread[i], split, i);
+    return ok && split->shown;
+}
+
 static int run_split(struct split *split, struct split_end *last, struct error *error)
 {
-    unsigned parts = split->consumer->parts;
-    const struct split_thread *first = &split->thread[0];
-    bool ok = true;
+    const struct split_index *index = &split->index;
+    unsigned parts = split->consumer->parts, frames = WINDOW_EACH * parts;
 
-    for (unsigned i = 0; i < parts && ok; i++)
-        ok = begin_thread(&split->thread[i], split, i);
-    if (!ok)
+    if (!begin_split(split, frames < WINDOW_MAX ? frames : WINDOW_MAX))
         return error_set(error, "%s: no memory", reader_name(split->reader));
     if (!run_threads(split))
         return 1;
     if (atomic_load(&split->stopped))
         return skip_judged(split, error);
-    *last = (struct split_end){first->look, first->bytes};
-    if (first->end < 0)
-        *error = first->error;
-    return first->end;
+    *last = (struct split_end){index->look, index->bytes};
+    if (index->end < 0)
+        *error = index->error;
+    return index->end;
 }
 
 int split_read(struct capture_reader *reader, const struct split_consumer *consumer,
                struct split_end *last, struct error *error)
 {
-    unsigned parts = consumer->parts, window = WINDOW_EACH * parts;
-    struct split split = {.reader = reader,
-                          .consumer = consumer,
-                          .window = window < WINDOW_MAX ? window : WINDOW_MAX};
+    unsigned parts = consumer->parts;
+    struct split split = {.reader = reader, .consumer = consumer};
     int rc;
 
     split.thread = aligned_alloc(_Alignof(struct split_thread), parts * sizeof(*split.thread));
@@ -381,10 +376,10 @@ int split_read(struct capture_reader *reader, const struct split_consumer *consu
     pthread_mutex_init(&split.start, NULL);
     rc = run_split(&split, last, error);
     pthread_mutex_destroy(&split.start);
-    for (unsigned i = 0; i < parts; i++) {
-        reader_close(split.thread[i].reader);
+    for (unsigned i = 0; i < parts; i++)
         free(split.thread[i].memory);
-    }
+    split_index_close(&split.index);
+    reader_close(split.shown);
     free(split.thread);
     return rc;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Split: functions for threads that judge parts of one capture (roce_flow_split() in flow.h) and
- * each read all packets. Until the first packet with a wrong ICRC, the struct roce_flow_look of a
- * packet depends only on the times of the packets. So each thread can compute this struct with
- * roce_flow_look_next() instead of roce_flow_look(). Used by split_reader of rocedrill check.
+ * Split: functions for threads that judge parts of one capture (roce_flow_split() in flow.h). Until
+ * the first packet with a wrong ICRC, the struct roce_flow_look of a packet depends only on the
+ * times of the packets. So a thread that does not parse the packets can compute this struct with
+ * roce_flow_look_next() instead of roce_flow_look(). Used by split_index and split_reader of
+ * rocedrill check.
  *
  * After roce_flow_merge(), the caller does one of these:
  *

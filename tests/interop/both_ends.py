@@ -69,15 +69,16 @@ class Tcpdump:
 
 
 def end_of(sent, wire, side, path):
-    """Builds the capture of a capture point at one end: its own packets before netem, and the peer's from the wire.
-    A guest serves its two cards in turns, so the answer to a frame may be on the wire before the frame's copy is."""
+    """Builds the capture of a capture point at one end: its own packets before netem, and the peer's from the wire, also if
+    netem corrupted their source MAC address. A guest serves its two cards in turns, so the answer to a frame may be on
+    the wire before the frame's copy is."""
     came, both, last = collections.defaultdict(collections.deque), [], 0
     with open(wire, "rb") as file:
         header = file.read(24)
     for record in records_of(wire):
         if record.data[6:12] == MAC[side]:
             came[record.data].append(record.time)
-        elif record.data[6:12] in MAC.values():
+        elif record.data[6:12] in MAC.values() or record.data[:6] == MAC[side]:
             both.append(record)
     for record in records_of(sent):
         times = came[record.data]

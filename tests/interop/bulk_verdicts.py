@@ -103,8 +103,8 @@ def checked(args, path, peer):
 
 def completed_by_program(said):
     """Returns the work requests that random_verbs completed with success: {side: {QPN: {operation: number}}}. The work
-    requests before a completion have completed too, unless it is flushed. QPNs that are used twice are left out, and so
-    are those of a round that ended early."""
+    requests before a completion have completed too, unless it is flushed. QPNs that are used twice are left out, those of a
+    round that ended early, and those whose retries ran out: rxe may give up while a captured response waits in the guest."""
     done, side = {}, None
     for line in said.splitlines():
         words = line.split()
@@ -126,6 +126,8 @@ def completed_by_program(said):
                 if count is not None and posted[words[2]].get(work):
                     count[posted[words[2]][work]] += 1
             last[words[2]] = max(last[words[2]], end - 1)
+            if "retry counter exceeded" in line:
+                ours[numbers[words[2]]] = None
         elif side and "not all completed" in line: # the program stopped polling before all requests had completed
             ours.update(dict.fromkeys(numbers.values()))
         elif side and line.startswith(f"{side}: exit status") and line.split()[-1] != "0": # a signal ended the program

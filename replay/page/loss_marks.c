@@ -5,6 +5,16 @@
 
 /* Maximum number of runs that are searched for a lost packet. */
 #define SEARCH_MAX 4096u
+/* Number of runs that all searches of a direction may examine for each run of the stream. This
+ * limits the cost of a capture in which each second packet is a NAK for an old packet. */
+#define SEARCH_EACH 256u
+
+/* The searches of one direction. */
+struct search {
+    const struct packet_runs *runs;
+    unsigned direction;
+    uint64_t left; /* number of runs that the searches may still examine */
+};
 
 /* Returns the PSN `psn` minus the first PSN of a run. */
 static int32_t offset_of(const struct packet_run *run, uint32_t psn)
@@ -19,15 +29,21 @@ static bool has_psn(const struct packet_run *run, uint32_t psn)
     return offset >= 0 && offset < (int64_t)run->span;
 }
 
+/* Returns the number of runs that the next search may examine. */
+static uint32_t steps(const struct search *search)
+{
+    return search->left < SEARCH_MAX ? (uint32_t)search->left : SEARCH_MAX;
+}
+
 /* Returns the latest request before run `at`, or the latest one with PSN `psn` if `any` is false;
  * NULL if none is found. */
-static const struct packet_run *request_before(const struct packet_runs *runs, uint32_t at,
-                                               unsigned direction, uint32_t psn, bool any)
+static const struct packet_run *request_before(struct search *search, uint32_t at, uint32_t psn,
+                                               bool any)
 {
-    for (uint32_t i = at, left = SEARCH_MAX; i > 0 && left > 0; i--, left--) {
-        const struct packet_run *run = &runs->run[i - 1];
+    for (uint32_t i = at, left = steps(search); i > 0 && left > 0; i--, left--, search->left--) {
+        const struct packet_run *run = &search->runs->run[i - 1];
 
-        if (packet_run_is_request(run) && packet_run_is_in(run, direction) &&
+        if (packet_run_is_request(run) && packet_run_is_in(run, search->direction) &&
             (any || has_psn(run, psn)))
             return run;
     }
@@ -36,15 +52,15 @@ static const struct packet_run *request_before(const struct packet_runs *runs, u
 
 /* Returns the first response before run `at` that acknowledges PSN `psn`, or the first READ
  * response with PSN `psn` if `data`; NULL if none is found. */
-static const struct packet_run *response_before(const struct packet_runs *runs, uint32_t at,
-                                                unsigned direction, uint32_t psn, bool data)
+static const struct packet_run *response_before(struct search *search, uint32_t at, uint32_t psn,
+                                                bool data)
 {
     const struct packet_run *first = NULL;
 
-    for (uint32_t i = at, left = SEARCH_MAX; i > 0 && left > 0; i--, left--) {
-        const struct packet_run *run = &runs->run[i - 1];
+    for (uint32_t i = at, left = steps(search); i > 0 && left > 0; i--, left--, search->left--) {
+        const struct packet_run *run = &search->runs->run[i - 1];
 
-        if (!packet_run_is_in(run, direction) ||
+        if (!packet_run_is_in(run, search->direction) ||
             (data ? run->class != RUN_RESPONSE || !has_psn(run, psn) : !packet_run_is_answer(run)))
             continue;
         if (offset_of(run, psn) >= (int64_t)run->span)
@@ -60,22 +76,28 @@ static bool is_sequence_nak(const struct packet_run *run)
 }
 
 /* Returns the latest sequence NAK before run `at`, or NULL if none is found. */
-static const struct packet_run *nak_before(const struct packet_runs *runs, uint32_t at,
-                                           unsigned direction)
+static const struct packet_run *nak_before(struct search *search, uint32_t at)
 {
-    for (uint32_t i = at, left = SEARCH_MAX; i > 0 && left > 0; i--, left--)
-        if (is_sequence_nak(&runs->run[i - 1]) && packet_run_is_in(&runs->run[i - 1], direction))
+    const struct packet_runs *runs = search->runs;
+
+    for (uint32_t i = at, left = steps(search); i > 0 && left > 0; i--, left--, search->left--)
+        if (is_sequence_nak(&runs->run[i - 1]) &&
+            packet_run_is_in(&runs->run[i - 1], search->direction))
             return &runs->run[i - 1];
     return NULL;
 }
 
 /* Returns whether an RNR NAK between request `run` and run `at` refused PSN `psn`. */
-static bool is_refused(const struct packet_runs *runs, const struct packet_run *run, uint32_t at,
-                       unsigned direction, uint32_t psn)
+static bool is_refused(struct search *search, const struct packet_run *run, uint32_t at,
+                       uint32_t psn)
 {
-    for (const struct packet_run *r = run; r < &runs->run[at]; r++)
-        if (r->class == RUN_RNR_NAK && packet_run_is_in(r, direction) && has_psn(r, psn))
+    for (const struct packet_run *r = run; r < &search->runs->run[at]; r++) {
+        if (search->left == 0)
+            return true; /* unknown: the graph then has no mark */
+        search->left--;
+        if (r->class == RUN_RNR_NAK && packet_run_is_in(r, search->direction) && has_psn(r, psn))
             return true;
+    }
     return false;
 }
 
@@ -88,53 +110,50 @@ static bool restarts_read(const struct packet_run *run)
 /* Sets *mark to the loss that run `at` shows as a sequence NAK. Returns false if the run is not a
  * sequence NAK, if the packet that the NAK requests was not captured, or if an RNR NAK refused this
  * packet. */
-static bool mark_nak(const struct packet_runs *runs, uint32_t at, unsigned direction,
-                     struct loss_mark *mark)
+static bool mark_nak(struct search *search, uint32_t at, struct loss_mark *mark)
 {
-    const struct packet_run *nak = &runs->run[at];
+    const struct packet_run *nak = &search->runs->run[at];
 
     if (!is_sequence_nak(nak))
         return false;
-    mark->run = request_before(runs, at, direction, nak->psn, false);
+    mark->run = request_before(search, at, nak->psn, false);
     mark->offset = mark->run ? offset_of(mark->run, nak->psn) : 0;
     mark->text = "lost: a NAK asks for it";
-    return mark->run && !is_refused(runs, mark->run, at, direction, nak->psn);
+    return mark->run && !is_refused(search, mark->run, at, nak->psn);
 }
 
 /* Sets *mark to the loss that run `at` shows as a retransmission after a timeout. Returns false if
  * the run shows no loss. */
-static bool mark_timeout(const struct packet_runs *runs, uint32_t at, unsigned direction,
-                         struct loss_mark *mark)
+static bool mark_timeout(struct search *search, uint32_t at, struct loss_mark *mark)
 {
-    const struct packet_run *run = &runs->run[at];
+    const struct packet_run *run = &search->runs->run[at];
 
     if (run->class != RUN_REPEATED_REQUEST || run->cause != ROCE_CAUSE_TIMEOUT)
         return false;
     switch (run->detail) {
     case ROCE_LOSS_UNKNOWN:
-        mark->run =
-            restarts_read(run) ? response_before(runs, at, direction, run->psn, true) : NULL;
+        mark->run = restarts_read(run) ? response_before(search, at, run->psn, true) : NULL;
         mark->offset = mark->run ? offset_of(mark->run, run->psn) : 0;
         mark->text = "response lost or late";
         break;
     case ROCE_LOSS_ACKED:
-        mark->run = response_before(runs, at, direction, run->psn, false);
+        mark->run = response_before(search, at, run->psn, false);
         mark->text = "response lost or late";
         break;
     case ROCE_LOSS_RELOST:
-        mark->run = request_before(runs, at, direction, run->psn, false);
+        mark->run = request_before(search, at, run->psn, false);
         mark->text = "lost again";
         break;
     case ROCE_LOSS_UNHEEDED:
-        mark->run = nak_before(runs, at, direction);
+        mark->run = nak_before(search, at);
         mark->text = "NAK lost or ignored";
         break;
     case ROCE_LOSS_UNANSWERED:
-        mark->run = request_before(runs, at, direction, 0, true);
+        mark->run = request_before(search, at, 0, true);
         mark->text = "no response to it";
         break;
     case ROCE_LOSS_UNFINISHED:
-        mark->run = request_before(runs, at, direction, 0, true);
+        mark->run = request_before(search, at, 0, true);
         mark->text = "missing: the end of the message";
         break;
     default: return false;
@@ -149,11 +168,13 @@ static bool mark_timeout(const struct packet_runs *runs, uint32_t at, unsigned d
 void loss_marks_find(const struct packet_runs *runs, unsigned direction,
                      void (*on_mark)(void *user, const struct loss_mark *mark), void *user)
 {
+    struct search search = {runs, direction, (uint64_t)runs->cnt * SEARCH_EACH};
+
     for (uint32_t i = 0; i < runs->cnt; i++) {
         struct loss_mark mark = {0};
 
         if (packet_run_is_in(&runs->run[i], direction) &&
-            (mark_nak(runs, i, direction, &mark) || mark_timeout(runs, i, direction, &mark)))
+            (mark_nak(&search, i, &mark) || mark_timeout(&search, i, &mark)))
             on_mark(user, &mark);
     }
 }

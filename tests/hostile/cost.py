@@ -17,7 +17,7 @@ these shapes.
 The search of each command (search.py) begins with all shapes (shapes.py). For S seconds it then changes the worst
 inputs so far, and keeps each change that costs more CPU time or more memory (the largest resident memory). Then
 valgrind counts the instructions of the N worst inputs. Their number decides, because it does not depend on the load
-of the machine. tshark with the plugin starts too slowly in valgrind, so its CPU time decides. For drills,
+of the machine. Wireshark with the plugin starts too slowly in valgrind, so its CPU time decides. For drills,
 the agent and the live port, valgrind first counts the instructions of all shapes. The script prints the rows of a command
 as soon as they are known.
 
@@ -157,14 +157,11 @@ class Engine:
 
     def quick(self, path):
         """Runs the command on an input. Returns its CPU time, s, and stores its largest memory in self.rss."""
-        return self.peak_of(path).cpu
-
-    def peak_of(self, path):
         measured = os.path.join(self.folder, "peak")
         done = bounded.run([self.peak, measured, *self.words(path)], LATE)
         with open(measured, encoding="ascii") as file:
             self.rss = int(file.read()) << 10
-        return done
+        return done.cpu
 
     def once(self, path):
         """As seconds(), but with one run."""
@@ -226,11 +223,10 @@ class Engine:
 
 
 class Plugin(Engine):
-    """tshark with the plugin. The searches use sharkd, because tshark starts for 0.4 s of CPU time. For each connection to
-    its socket, sharkd forks a process, which has nothing left to start."""
+    """Wireshark's program sharkd with the plugin. tshark starts for 0.2 s of CPU time, which on a busy machine varies more
+    than the cost of a capture. For each connection to its socket, sharkd forks a process that has nothing left to start."""
 
     REQUESTS = (("load", {"file": None}), ("frames", {"column0": "roce.bth.opcode:0"}), ("status", {}))
-    DISSECTED = "RDMA over Converged"  # only the plugin has this protocol
 
     def __init__(self, command, name, folder, bin_dir, shark):
         super().__init__(command, name, folder, bin_dir)
@@ -266,13 +262,7 @@ class Plugin(Engine):
                 return int(stacks.read(f"/proc/{pid}/schedstat").split()[0]) / 1e9
 
     def sure(self):
-        return self.tshark_seconds
-
-    def tshark_seconds(self, path):
-        """Returns the CPU time of tshark, which starts too slowly in valgrind to count its instructions."""
-        done = [self.peak_of(path) for _ in range(RUNS)]
-        assert all(self.DISSECTED in one.out for one in done), f"the plugin did not dissect: {done[0]}"
-        return min(one.cpu for one in done)
+        return self.seconds
 
 
 class Live(Engine):

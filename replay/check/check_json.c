@@ -477,6 +477,7 @@ static void put_silence(struct json_line *line, const char *key,
     json_line_number(line, "ns", sum->facts.silence.sum_ns);
     json_line_number(line, "longest_ns", UINT64_C(1000) * sum->facts.silence.longest_us);
     json_line_number(line, "frame", sum->facts.silence.frame);
+    json_line_bool(line, "inside_message", silence_is_inside(sum));
     json_line_close(line, '}');
 }
 

@@ -659,6 +659,7 @@ static void note_silence(struct roce_ctx *ctx)
     facts->silence.longest_us = us;
     facts->silence.frame = ctx->frame;
     facts->silence.side = ctx->sender == &ctx->conn->side[1];
+    facts->silence.inside = !roce_opcode_starts(ctx->pkt->op);
 }
 
 void roce_request(struct roce_ctx *ctx)

@@ -15,10 +15,27 @@
 #define SIMILAR_PERCENT 10u
 #define SIMILAR_PACKETS 100u /* a connection with fewer packets is not busy */
 
+/* A silence inside a message is not a pause of the program, which posted the whole message. The
+ * longest silence is notable if it is inside a message, lasts TIME_PERCENT of the connection's
+ * duration and at least INSIDE_US, and at most INSIDE_CNT silences exist. A requester that waits
+ * for ACKs on a long path causes more silences, and a software RNIC causes shorter ones. */
+#define INSIDE_CNT 2u
+#define INSIDE_US  10000u
+
 static bool is_similar(const struct roce_conn_facts *facts)
 {
     return facts->silence.cnt > 1 &&
            facts->silence.longest_us / 5 * SIMILAR <= facts->silence.shortest_us;
+}
+
+bool silence_is_inside(const struct roce_conn_summary *sum)
+{
+    const struct roce_conn_facts *facts = &sum->facts;
+
+    return facts->silence.inside && facts->silence.cnt <= INSIDE_CNT &&
+           facts->silence.longest_us >= INSIDE_US &&
+           UINT64_C(1000) * facts->silence.longest_us / TIME_PERCENT >=
+               check_conn_duration_ns(sum) / 100;
 }
 
 bool silence_is_notable(const struct roce_conn_summary *sum)
@@ -30,7 +47,7 @@ bool silence_is_notable(const struct roce_conn_summary *sum)
 
     return facts->silence.cnt && facts->svc == ROCE_SVC_RC &&
            facts->silence.sum_ns / TIME_PERCENT >= check_conn_duration_ns(sum) / 100 &&
-           facts->silence.cnt * UINT64_C(100) <= packets * percent;
+           (facts->silence.cnt * UINT64_C(100) <= packets * percent || silence_is_inside(sum));
 }
 
 void silence_text(struct strbuf *t, const struct roce_conn_summary *sum)
@@ -45,8 +62,12 @@ void silence_text(struct strbuf *t, const struct roce_conn_summary *sum)
     strbuf_addf(t, " before frame %u (%s", facts->silence.frame,
                 facts->silence.cnt > 1 ? "together " : "");
     strbuf_add_percent(t, facts->silence.sum_ns, check_conn_duration_ns(sum));
-    strbuf_addf(t, " of the time): ");
-    if (is_similar(facts))
+    strbuf_addf(t, " of the time)%s: ", silence_is_inside(sum) ? ", inside a message" : "");
+    if (silence_is_inside(sum))
+        strbuf_addf(t, "a request was lost before the capture point, and its retransmission after "
+                       "the timeout is the first captured, or the requester paused (flow control, "
+                       "a wait for an ACK)");
+    else if (is_similar(facts))
         strbuf_addf(t, "the similar lengths look like ACK timeouts after requests that were lost "
                        "before the capture point, or the program sends periodically");
     else

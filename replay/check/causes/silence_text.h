@@ -14,6 +14,10 @@
  * packets follow a silence. */
 bool silence_is_notable(const struct roce_conn_summary *sum);
 
+/* Returns whether the longest silence is a notable part of the connection's time and ended inside a
+ * message. The program had posted the rest of this message. */
+bool silence_is_inside(const struct roce_conn_summary *sum);
+
 /* Appends a sentence about the silences. */
 void silence_text(struct strbuf *t, const struct roce_conn_summary *sum);
 

@@ -52,6 +52,7 @@ struct slow_direction slow_direction_of(const struct roce_conn_summary *sum, uns
         w.rtu_ns = UINT64_C(1000000) * sum->facts.cm.rep_again_ms;
     if (sum->facts.silence.side == side && silence_is_notable(sum))
         w.silence_ns = sum->facts.silence.sum_ns;
+    w.silence_inside = silence_is_inside(sum);
     w.idle_ns = excess(w.mine->idle_ns, w.silence_ns);
     return w;
 }

@@ -37,6 +37,7 @@ struct slow_direction {
     uint64_t silence_ns; /* sum of the connection's silences, ns, if they are notable
                           * (silence_text.h) and this side ended the longest one with a request;
                           * otherwise 0 */
+    bool silence_inside; /* whether the longest silence ended inside a message */
     uint64_t idle_ns;    /* time in which the program of this side had nothing to send, ns,
                           * without `silence_ns` */
 };

@@ -30,7 +30,10 @@ static const struct {
 
 enum wait_cause time_budget_words(const struct slow_direction *w, enum wait_cause cause)
 {
-    return cause == WAIT_TIMEOUT && slow_is_one_sided(w) ? WAIT_UNKNOWN : cause;
+    if ((cause == WAIT_TIMEOUT && slow_is_one_sided(w)) ||
+        (cause == WAIT_SILENCE && w->silence_inside))
+        return WAIT_UNKNOWN;
+    return cause;
 }
 
 const char *time_budget_what(enum wait_cause cause)

@@ -377,9 +377,10 @@ struct roce_conn_facts {
     /* Silences: times of at least 1 ms without a packet of the connection that end with a new
      * request. Counted after the two directions are paired. Waits for credits are not counted. */
     struct {
-        uint32_t cnt : 31;
-        uint32_t side : 1; /* side that sent `frame` */
-        uint32_t frame;    /* frame after the longest silence; 0: none */
+        uint32_t cnt : 30;
+        uint32_t side : 1;   /* side that sent `frame` */
+        uint32_t inside : 1; /* whether `frame` is a Middle or Last packet */
+        uint32_t frame;      /* frame after the longest silence; 0: none */
         uint64_t sum_ns;
         uint32_t shortest_us, longest_us; /* at most UINT32_MAX; 0: none */
     } silence;

@@ -156,6 +156,43 @@ static void rare_silences_of_a_busy_connection_are_reported(void)
     checkrun_free(&r);
 }
 
+/* A requester pauses once for 60 ms. If the pause is inside a message, the program had nothing to
+ * do with it: the rest of the message was posted. The report must name the pause even if the
+ * capture is short. The pause of a program in such a capture must not be reported. */
+static void a_silence_inside_a_message_of_a_short_capture_is_reported(void)
+{
+    for (int inside = 0; inside < 2; inside++) {
+        struct checkrun r;
+        struct flowgen g;
+        struct roce_pkt p;
+
+        flowgen_init(&g);
+        for (int i = 0; i < 8; i++)
+            flowgen_send(&g, 0, 64);
+        p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_FIRST, g.mtu);
+        flowgen_put(&g, 0, &p);
+        if (inside)
+            flowgen_wait(&g, 60000000);
+        p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_LAST, 64);
+        flowgen_put(&g, 0, &p);
+        flowgen_ack_all(&g, 1);
+        if (!inside)
+            flowgen_wait(&g, 60000000);
+        flowgen_send(&g, 0, 64);
+        checkrun_write_flow("inside.pcap", &g);
+        r = checkrun("check $T/inside.pcap");
+        EXPECT_EQ(strstr(r.out, "no packet was captured for 60.01 ms before frame 18 (100 % of the "
+                                "time), inside a message: a request was lost before the capture "
+                                "point") != NULL,
+                  inside);
+        EXPECT_EQ(strstr(r.out, "paused connections:\n  #0 ") != NULL, inside);
+        EXPECT_EQ(strstr(r.out, "new requests of the program") != NULL, 0);
+        if (r.status != 0 || (inside && !strstr(r.out, "a reason that the capture does not show")))
+            suite_fail(__FILE__, __LINE__, "%s", r.out);
+        checkrun_free(&r);
+    }
+}
+
 /* Replaces the section header of a pcapng file in $T by that of a recording of rnic-run. */
 static void record_by_rnic_run(const char *name, const char *comment)
 {
@@ -212,4 +249,5 @@ SUITE("replay.check_waits", TEST(long_wait_after_an_rnr_nak_is_explained),
       TEST(pauses_in_a_capture_of_one_direction_are_not_timeouts),
       TEST(waits_without_a_loss_are_reported),
       TEST(rare_silences_of_a_busy_connection_are_reported),
+      TEST(a_silence_inside_a_message_of_a_short_capture_is_reported),
       TEST(silences_in_a_recording_of_rnic_run_are_idle_time))

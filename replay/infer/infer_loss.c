@@ -626,8 +626,10 @@ static bool find_lost(struct inferred_setup *s)
             infer_loss_is_shown(s, i, copy[i], e->rel, (size_t)(e - s->req) != asked))
             continue;
         if (effort <= LOST_WINDOW * UINT64_C(64) &&
-            answers_show_arrival(s, executed[e - s->req], i, copy[i], &effort))
+            answers_show_arrival(s, executed[e - s->req], i, copy[i], &effort)) {
+            event->needless = true;
             continue;
+        }
         next = asked = (size_t)(e - s->req);
         s->event[executed[next]].lost = true;
         /* The requests captured after the lost copy reached the responder out of order, so examine

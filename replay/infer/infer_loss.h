@@ -19,8 +19,8 @@
 #define NAK_OBEYED_NS 20000000u
 
 /* Sets fatal_nak, rnr_code, rnr_naks, executed_unseen and min_response_ns of the setup, and
- * no_recv_wqe and lost of each event. Call after setup->req and setup->msn were set. Returns false
- * if out of memory. */
+ * no_recv_wqe, lost and needless of each event. Call after setup->req and setup->msn were set.
+ * Returns false if out of memory. */
 bool infer_loss(struct inferred_setup *setup);
 
 /* Returns whether a copy of request packet `e` was captured so soon after packet `event` that the

@@ -30,6 +30,8 @@ struct pkt_event {
     bool lost;         /* request: the responder never received this copy */
     bool early;        /* request: the responder received this copy before it had executed all
                         * earlier requests */
+    bool needless;     /* sequence NAK: a late copy of a later request caused it, and no request was
+                        * lost (answers.h) */
     bool other;        /* request: undamaged, with another opcode than the first undamaged copy */
     bool no_recv_wqe;  /* request: the receive queue was empty (RNR NAK) */
     bool rkey_invalid; /* request: its R_Key was invalid, or the memory region did not contain the

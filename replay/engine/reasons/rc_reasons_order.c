@@ -241,11 +241,12 @@ static bool follows_dropped(const struct inferred_setup *s, uint32_t nak)
 }
 
 /* Returns whether a sequence NAK names a request that was lost or reordered behind the capture
- * point, although our RNIC received it in order. One of four facts must show this. A later
- * response acknowledges the NAKed PSN before another copy of it is captured. Or the requester obeys
- * the NAK and goes back to the NAKed PSN, not to an earlier one. Or the requester sends no further
- * request, because it stopped before it could go back. Or follows_dropped() is true, and a later
- * response shows that the responder executed the request. */
+ * point, although our RNIC received it in order. One of five facts must show this. The responses to
+ * later requests show that no request was lost (`needless`). Or a later response acknowledges the
+ * NAKed PSN before another copy of it is captured. Or the requester obeys the NAK and goes back to
+ * the NAKed PSN, not to an earlier one. Or the requester sends no further request, because it
+ * stopped before it could go back. Or follows_dropped() is true, and a later response shows that
+ * the responder executed the request. */
 static bool naks_reordered(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -255,6 +256,8 @@ static bool naks_reordered(const struct response_case *c)
     bool executed = false; /* a later response shows that the responder executed the request */
     bool over = true;      /* the requester sent no further request after the NAK */
 
+    if (s->event[c->event].needless)
+        return true;
     if (!event_is_nak_code(s, c->event, ROCE_NAK_PSN_SEQ) || rel > c->high || c->rnr == rel ||
         !request_table_msn_fits(s, c->event) || sends_nak_at(c, rel))
         return false;

@@ -73,6 +73,8 @@ static struct {
     /* Finding of the current packet, if its severity is higher than the severity of all previous
      * findings; otherwise NULL. */
     const struct roce_finding *new_highest;
+    /* Findings of the current packet about earlier frames; see roce_store_late(). */
+    struct roce_frame_finding *late;
 } store;
 
 /* ---- entries of the store ----------------------------------------------------------------------
@@ -183,8 +185,13 @@ static void on_finding(void *user _U_, const struct roce_finding *finding)
 
     kept->finding = *finding;
     kept->next = NULL;
+    kept->next_late = NULL;
     *extra->end = kept;
     extra->end = &kept->next;
+    if (finding->frame < store.last_fed) {
+        kept->next_late = store.late;
+        store.late = kept;
+    }
     if (finding->rule == ROCE_RULE_SPURIOUS_TIMEOUT)
         add_extra(finding->other_frame)->spurious_in = finding->frame;
     if (!finding->known && finding->severity >= store.highest_severity) {
@@ -439,6 +446,7 @@ const struct roce_finding *roce_store_feed(const struct roce_flow_in *in)
     struct frame_entry *e;
     uint64_t lost;
 
+    store.late = NULL;
     if (in->frame <= store.last_fed)
         return NULL;
     if (!store.flow)
@@ -491,6 +499,11 @@ const struct roce_finding *roce_store_feed(const struct roce_flow_in *in)
         r->va = r->rkey = 0;
     e->record_pos = append_bytes(buf, roce_result_encode(&record, in->frame, buf)) + 1;
     return store.new_highest;
+}
+
+const struct roce_frame_finding *roce_store_late(void)
+{
+    return store.late;
 }
 
 /* ---- reading results ---------------------------------------------------------------------------

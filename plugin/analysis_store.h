@@ -26,6 +26,7 @@
 struct roce_frame_finding {
     struct roce_finding finding;
     struct roce_frame_finding *next;
+    struct roce_frame_finding *next_late; /* in the list of roce_store_late() */
 };
 
 /* CM messages and data of a connection that were captured, as bits. */
@@ -115,6 +116,7 @@ struct roce_tap {
     enum roce_icrc_status icrc;
     const struct roce_frame_info *frame; /* analysis of the frame; NULL if the analysis is switched
                                           * off */
+    const struct roce_frame_finding *late; /* roce_store_late(), in the first pass */
 };
 
 /* Options of the analysis; read when a file is opened. */
@@ -139,6 +141,10 @@ void roce_store_register(const struct roce_store_opts *opts);
  * NULL. The finding is allocated in file scope.
  */
 const struct roce_finding *roce_store_feed(const struct roce_flow_in *in);
+
+/* Returns the list of the findings about earlier frames that the latest call of roce_store_feed()
+ * reported, linked by `next_late`. NULL if there are none. */
+const struct roce_frame_finding *roce_store_late(void);
 
 /* Gets the results for frame number `frame`, which was captured at `time` (ns) and contains `pkt`.
  * Returns true, or false if the frame was not passed to roce_store_feed(). */

@@ -59,6 +59,8 @@ struct dissection {
     /* Finding of this packet, if its severity is higher than the severity of all previous findings
      * in the file; otherwise NULL. */
     const struct roce_finding *new_highest;
+    /* Findings of this packet about earlier frames; NULL except in the first pass. */
+    const struct roce_frame_finding *late;
     bool ip_fragments;            /* Wireshark reassembled the packet from IP fragments */
     bool tracked;                 /* `frame` is valid */
     struct roce_frame_info frame; /* analysis of this frame */
@@ -270,10 +272,13 @@ static void analyze_packet(struct dissection *w, packet_info *pinfo, bool wanted
 
     w->tracked = false;
     w->new_highest = NULL;
+    w->late = NULL;
     if (!roce_prefs.analyze)
         return;
-    if (!PINFO_FD_VISITED(pinfo))
+    if (!PINFO_FD_VISITED(pinfo)) {
         w->new_highest = roce_store_feed(&in);
+        w->late = roce_store_late();
+    }
     if (wanted)
         w->tracked = roce_store_get(pinfo->num, in.time, &w->pkt, &w->frame);
 }
@@ -287,6 +292,7 @@ static void queue_taps(const struct dissection *w, packet_info *pinfo)
     t->frame = w->tracked ? (const struct roce_frame_info *)wmem_memdup(pinfo->pool, &w->frame,
                                                                         sizeof(w->frame))
                           : NULL;
+    t->late = w->late;
     tap_queue_packet(tap_roce, pinfo, t);
     tap_queue_packet(tap_object, pinfo, t);
 }
@@ -336,6 +342,15 @@ static void raise_packet_experts(const struct dissection *w, packet_info *pinfo)
         expert_add_info(pinfo, NULL, &ei_roce_icrc_bad);
     if (w->new_highest)
         roce_expert_raise(w->new_highest, pinfo);
+}
+
+/* Reports the findings about earlier frames to the tap for expert infos. The tap has already
+ * received these frames, if taps are called in the first pass. tshark without -2 has no other
+ * pass. */
+static void raise_late_experts(const struct dissection *w, packet_info *pinfo)
+{
+    for (const struct roce_frame_finding *at = w->late; at; at = at->next_late)
+        roce_expert_raise(&at->finding, pinfo);
 }
 
 /* Dissects a packet of NVIDIA's dynamically connected (DC) transport, without analysis: rnic/flow
@@ -392,6 +407,8 @@ static int dissect_packet(struct dissection *w, packet_info *pinfo, proto_tree *
         add_icrc(w, pinfo, sub);
         if (w->tracked)
             roce_analysis_add(&w->pkt, &w->frame, w->tvb, pinfo, sub);
+        if (have_tap_listener(tap_expert))
+            raise_late_experts(w, pinfo);
     } else if (!PINFO_FD_VISITED(pinfo))
         raise_packet_experts(w, pinfo);
     if (tapped)

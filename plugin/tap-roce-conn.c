@@ -236,8 +236,8 @@ static void congestion_print(const void *row, struct roce_stat_table *stat)
 }
 
 static const struct roce_stat_column congestion_columns[] = {
-    {"Stream", 6, true}, {"From", 18, false}, {"To", 26, false}, {"CE marked", 9, true},
-    {"CNPs", 8, true},   {"BECN", 8, true},   {"FECN", 8, true}, ROCE_STAT_HIST_COLUMNS,
+    {"Stream", 10, true}, {"From", 18, false}, {"To", 26, false}, {"CE marked", 9, true},
+    {"CNPs", 8, true},    {"BECN", 8, true},   {"FECN", 8, true}, ROCE_STAT_HIST_COLUMNS,
 };
 
 static struct roce_stat_table congestion_table = {

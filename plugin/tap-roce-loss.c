@@ -149,20 +149,26 @@ struct rule_row {
     uint32_t first, last;
 };
 
-static void rule_packet(struct roce_stat_table *stat, const struct roce_tap *tap,
-                        packet_info *pinfo)
+static void count_finding(struct roce_stat_table *stat, const struct roce_finding *f)
 {
-    for (const struct roce_frame_finding *at = tap->frame->findings; at; at = at->next) {
-        const struct roce_finding *f = &at->finding;
-        unsigned key[] = {(unsigned)f->rule, (unsigned)f->severity, f->known != NULL};
-        struct rule_row *rule = (struct rule_row *)roce_stat_row(stat, key, sizeof(key));
+    unsigned key[] = {(unsigned)f->rule, (unsigned)f->severity, f->known != NULL};
+    struct rule_row *rule = (struct rule_row *)roce_stat_row(stat, key, sizeof(key));
 
-        if (rule->count++ == 0) {
-            rule->finding = *f;
-            rule->first = pinfo->num;
-        }
-        rule->last = pinfo->num;
+    if (rule->count++ == 0) {
+        rule->finding = *f;
+        rule->first = rule->last = f->frame;
     }
+    rule->first = MIN(rule->first, f->frame);
+    rule->last = MAX(rule->last, f->frame);
+}
+
+static void rule_packet(struct roce_stat_table *stat, const struct roce_tap *tap,
+                        packet_info *pinfo _U_)
+{
+    for (const struct roce_frame_finding *at = tap->frame->findings; at; at = at->next)
+        count_finding(stat, &at->finding);
+    for (const struct roce_frame_finding *at = tap->late; at; at = at->next_late)
+        count_finding(stat, &at->finding);
 }
 
 static void rule_print(const void *row, struct roce_stat_table *stat)

@@ -47,6 +47,22 @@ def refused(shark, path):
     return wrong
 
 
+def narrow_columns():
+    """Returns the columns of the profile whose widths do not match, or are too narrow for a longest text of 9 pixels a character.
+    Wireshark ignores the widths unless the files preferences and recent have the same columns."""
+    texts = {"roce.stream": "Stream", "roce.bth.psn": "16777215", "roce.analysis.bytes_in_flight": "In flight",
+             "roce.analysis.ack_rtt": "0.000049123"}
+    folder = os.path.dirname(GRAPHS)
+    with open(os.path.join(folder, "preferences"), encoding="utf-8") as text:
+        columns = re.findall(r'^\t"[^"]*", "([^"]*)"', text.read(), re.M)
+    with open(os.path.join(folder, "recent"), encoding="utf-8") as text:
+        widths = re.findall(r"^\t(\S+), (\d+)", text.read(), re.M)
+    if [re.sub(":0:R$", "", column) for column in columns] != [column for column, _ in widths]:
+        return [f"columns {columns}, widths {widths}"]
+    return [f"{column}: {width} pixels" for column, width in widths
+            if int(width) < 9 * len(texts.get(column.partition("Cus:")[2], ""))]
+
+
 def sums(sharkd, path):
     """Returns the sums of the fields by connection and side, and the contradictions within a packet."""
     found, wrong = collections.Counter(), []
@@ -77,7 +93,7 @@ def check(program, path):
 
 def main():
     args = arguments()
-    wrong = []
+    wrong = narrow_columns()
     with Tshark(args.plugins) as shark, Sharkd(shark) as sharkd:
         for capture in args.captures:
             path = shark.file(capture)

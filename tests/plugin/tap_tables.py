@@ -225,6 +225,14 @@ def expert_errors(text):
     return [] if lines == rows else [f"expert: {sorted(lines)}, table of rules: {sorted(rows)}"]
 
 
+def check_one_pass(shark, capture):
+    """Returns an error if the expert infos and the table of rules of one pass differ from those of two. In this capture, packets
+    show that earlier packets violate a rule."""
+    path = shark.file(capture)
+    one, two = (shark.out(passes + ["-q", "-r", path, "-z", "expert", "-z", "roce,rules"]) for passes in ([], ["-2"]))
+    return [] if one == two and "ALL-FMT-044" in one else [f"one pass: {one}, two: {two}"]
+
+
 def payload(rows, text, folder):
     """Returns the bytes and message lengths of stream 0 in its packets, each PSN of a sender once, and
     those in Follow and Export Objects."""
@@ -289,6 +297,10 @@ def main():
             if wrong:
                 failures += 1
                 print(f"{os.path.basename(capture)}: {'; '.join(wrong)}")
+        for capture in (c for c in args.captures if c.endswith("/multi-qp.pcap")):
+            wrong = check_one_pass(shark, capture)
+            failures += len(wrong)
+            print("\n".join(wrong), end="")
     print(f"{len(args.captures)} captures, {counted} counted, {percentiles} percentiles compared, {followed} bytes followed, "
           f"{failures} captures differ")
     return 1 if failures or not counted or not followed or not percentiles else 0

@@ -87,20 +87,6 @@ static const struct packet_run *nak_before(struct search *search, uint32_t at)
     return NULL;
 }
 
-/* Returns whether an RNR NAK between request `run` and run `at` refused PSN `psn`. */
-static bool is_refused(struct search *search, const struct packet_run *run, uint32_t at,
-                       uint32_t psn)
-{
-    for (const struct packet_run *r = run; r < &search->runs->run[at]; r++) {
-        if (search->left == 0)
-            return true; /* unknown: the graph then has no mark */
-        search->left--;
-        if (r->class == RUN_RNR_NAK && packet_run_is_in(r, search->direction) && has_psn(r, psn))
-            return true;
-    }
-    return false;
-}
-
 /* Returns whether a run is the first retransmission of a READ after a timeout. */
 static bool restarts_read(const struct packet_run *run)
 {
@@ -114,12 +100,12 @@ static bool mark_nak(struct search *search, uint32_t at, struct loss_mark *mark)
 {
     const struct packet_run *nak = &search->runs->run[at];
 
-    if (!is_sequence_nak(nak))
+    if (!is_sequence_nak(nak) || packet_run_is_refused(nak))
         return false;
     mark->run = request_before(search, at, nak->psn, false);
     mark->offset = mark->run ? offset_of(mark->run, nak->psn) : 0;
     mark->text = "lost: a NAK asks for it";
-    return mark->run && !is_refused(search, mark->run, at, nak->psn);
+    return mark->run;
 }
 
 /* Sets *mark to the loss that run `at` shows as a retransmission after a timeout. Returns false if

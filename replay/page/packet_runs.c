@@ -333,6 +333,26 @@ bool packet_runs_join(struct packet_runs *runs, struct page_memory *memory,
     return true;
 }
 
+void packet_runs_mark_refused(struct packet_runs *runs)
+{
+    const struct packet_run *refused[2] = {NULL}; /* latest RNR NAK of each direction */
+
+    for (uint32_t i = 0; i < runs->cnt; i++) {
+        struct packet_run *run = &runs->run[i];
+        const struct packet_run **nak = &refused[packet_run_direction(run)];
+        const bool same = *nak && (uint32_t)roce_psn_diff(roce_psn_of((*nak)->psn),
+                                                          roce_psn_of(run->psn)) < run->span;
+
+        if (run->class == RUN_RNR_NAK)
+            *nak = run;
+        else if (same && packet_run_is_request(run))
+            *nak = NULL;
+        else if (same && run->class == RUN_NAK &&
+                 run->detail == (ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ))
+            run->cause = ROCE_CAUSE_RNR_NAK;
+    }
+}
+
 uint64_t packet_runs_merged(const struct packet_runs *runs)
 {
     uint64_t merged = 0;

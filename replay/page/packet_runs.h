@@ -65,9 +65,11 @@ struct packet_run {
     uint8_t side;       /* side of the sender */
     uint8_t class;      /* enum run_class */
     uint8_t kind;       /* enum roce_kind of the first packet */
-    uint8_t cause;      /* enum roce_cause of a retransmission */
-    uint8_t marks;      /* bit set of enum run_mark */
-    uint8_t detail;     /* NAK: AETH syndrome. First packet after a timeout: enum roce_loss */
+    /* Retransmission: enum roce_cause. Sequence NAK: ROCE_CAUSE_RNR_NAK if an RNR NAK refused the
+     * packet that the NAK requests (packet_runs_mark_refused()). */
+    uint8_t cause;
+    uint8_t marks;  /* bit set of enum run_mark */
+    uint8_t detail; /* NAK: AETH syndrome. First packet after a timeout: enum roce_loss */
 };
 
 /* Packet runs of one stream. The struct fits in one cache line, because the streams of a large
@@ -128,6 +130,17 @@ bool packet_runs_make_room(struct packet_runs *runs, struct page_memory *memory,
 /* Adds a packet. packet_runs_make_room() must have made room for it. */
 void packet_runs_add(struct packet_runs *runs, const struct roce_flow_in *in,
                      const struct roce_flow_result *result);
+
+/* Sets the cause of the sequence NAKs that request a packet which an RNR NAK refused before. Linux
+ * rxe sends such a NAK for the requests that follow the refused packet. Called after the last
+ * packet. */
+void packet_runs_mark_refused(struct packet_runs *runs);
+
+/* Returns whether packet_runs_mark_refused() set the cause of a sequence NAK. */
+static inline bool packet_run_is_refused(const struct packet_run *run)
+{
+    return run->class == RUN_NAK && run->cause == ROCE_CAUSE_RNR_NAK;
+}
 
 /* Returns the number of packets in runs of more than one packet. */
 uint64_t packet_runs_merged(const struct packet_runs *runs);

@@ -232,6 +232,9 @@ static void find_owners(void *user, const struct roce_flow *flow)
     for (uint32_t i = 0; i < capture->stream_end; i++)
         if (capture->stream[i])
             join_stream(capture, flow, i);
+    for (uint32_t i = 0; i < capture->stream_end; i++)
+        if (capture->stream[i])
+            packet_runs_mark_refused(&capture->stream[i]->runs);
     for (unsigned s = 0; s < ROCE_SEV_CNT; s++)
         for (uint32_t i = 0; i < capture->findings[s].cnt; i++) {
             struct roce_finding *finding = &capture->findings[s].finding[i];

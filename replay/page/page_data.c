@@ -175,6 +175,16 @@ static const char *name_of(const struct packet_run *run)
     }
 }
 
+/* Returns the style of the mark of a run in the graph of packets, or NULL if it has none. */
+static const char *mark_of(const struct packet_run *run)
+{
+    if (packet_run_is_refused(run))
+        return "refused";
+    return run->class == RUN_NAK || run->class == RUN_RNR_NAK || run->class == RUN_DROPPED
+               ? psn_legend_class(run->class)
+               : NULL;
+}
+
 /* Returns 0, or -1 if out of memory. */
 static int write_styles(FILE *out, const struct styles *styles)
 {
@@ -212,7 +222,9 @@ static int write_styles(FILE *out, const struct styles *styles)
             fputs(",\"implied\":true", out);
         if (run->marks & RUN_MARK_ACKED_BEFORE)
             fputs(",\"acked\":true", out);
-        if (run->cause)
+        if (mark_of(run))
+            fprintf(out, ",\"mark\":\"%s\"", mark_of(run));
+        if (run->cause && !packet_run_is_refused(run))
             fprintf(out, ",\"cause\":\"%s\"", roce_cause_name((enum roce_cause)run->cause));
         if (run->class == RUN_NAK || run->class == RUN_RNR_NAK) {
             fputs(",\"syndrome\":", out);

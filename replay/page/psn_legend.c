@@ -29,8 +29,10 @@ static const struct {
 static const struct {
     const char *class, *text;
 } bands[WAIT_BAND_KINDS] = {
-    [WAIT_BAND_RNR] = {"rnr", "band: wait after an RNR NAK"},
-    [WAIT_BAND_NAK] = {"nak", "band: wait after lost packets (sequence NAK)"},
+    [WAIT_BAND_RNR] = {"rnr",
+                       "band: wait for a retransmission (RNR NAK), since the latest request"},
+    [WAIT_BAND_NAK] = {"nak",
+                       "band: wait for a retransmission (sequence NAK), since the latest request"},
     [WAIT_BAND_TIMEOUT] = {"timeout", "band: wait for an ACK timeout"},
     [WAIT_BAND_SPURIOUS] = {"spurious",
                             "band: wait for a spurious timeout (the response came later)"},
@@ -93,7 +95,7 @@ static void set_own_text(struct psn_legend_entry *entry, enum run_class class,
         strbuf_addf(&t, "response: %s%s%s, sent by the other side", data ? "READ data" : "",
                     data && result ? " or " : "", result ? "result of an atomic operation" : "");
     } else {
-        strbuf_addf(&t, "%s: wait ", entry->text);
+        strbuf_addf(&t, "%s: wait at least ", entry->text);
         strbuf_add_duration(&t, least);
         if (most != least) {
             strbuf_addf(&t, " to ");
@@ -108,14 +110,15 @@ unsigned psn_legend(const struct packet_runs *runs, unsigned direction,
                     struct psn_legend_entry entry[PSN_LEGEND_MAX])
 {
     unsigned cnt = 0, classes = 0, marks = 0, found = 0;
-    bool missing = false, lost = false;
+    bool missing = false, lost = false, refused = false;
 
     for (uint32_t i = 0; i < runs->cnt; i++) {
         const struct packet_run *run = &runs->run[i];
 
         if (!packet_run_is_in(run, direction))
             continue;
-        classes |= OF(run->class);
+        refused |= packet_run_is_refused(run);
+        classes |= packet_run_is_refused(run) ? 0 : OF(run->class);
         marks |= run->marks;
         missing |= run->gap > 0;
     }
@@ -126,6 +129,10 @@ unsigned psn_legend(const struct packet_runs *runs, unsigned direction,
         if (packets[i].first == RUN_RESPONSE || packets[i].first == RUN_RNR_NAK)
             set_own_text(&entry[cnt - 1], packets[i].first, runs, direction);
     }
+    if (refused)
+        entry[cnt++] =
+            entry_of("refused", "▽ NAK for the packet that the RNR NAK refused: no other fault",
+                     WAIT_BAND_KINDS);
     if (marks & RUN_MARK_IMPLIED_NAK)
         entry[cnt++] = entry_of("implied", "◇ response skipped (implied NAK)", WAIT_BAND_KINDS);
     if (missing)

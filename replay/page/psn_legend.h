@@ -10,10 +10,10 @@ struct psn_legend_entry {
     const char *class; /* colour: name of a style */
     const char *text;
     unsigned kind; /* enum wait_band_kind, or WAIT_BAND_KINDS if the entry is not a band */
-    char own[96];  /* text that depends on the packets */
+    char own[112]; /* text that depends on the packets */
 };
 
-#define PSN_LEGEND_MAX (12u + WAIT_BAND_KINDS) /* maximum number of entries */
+#define PSN_LEGEND_MAX (13u + WAIT_BAND_KINDS) /* maximum number of entries */
 
 /* Stores a legend entry for each class of packets and each kind of band in the graph of a
  * direction. Returns the number of entries, which is 0 if the direction has no packets with a PSN.

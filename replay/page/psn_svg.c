@@ -274,7 +274,10 @@ static void write_mark(const struct psn_graph *g, const struct packet_run *run, 
     if (run->marks & RUN_MARK_IMPLIED_NAK)
         fprintf(g->out, "<path class=\"implied\" d=\"M%.1f %.1fm0-5l5 5-5 5-5-5z\"/>\n",
                 x_of(g, run->first_time), y_of(g, (double)psn));
-    if (shapes[run->class])
+    if (packet_run_is_refused(run)) /* above the mark of the RNR NAK */
+        fprintf(g->out, "<path class=\"refused\" d=\"M%.1f %.1fm0-7l-6-11h12z\"/>\n",
+                x_of(g, run->first_time), y_of(g, (double)psn));
+    else if (shapes[run->class])
         fprintf(g->out, "<path class=\"%s\" d=\"M%.1f %.1f%s\"/>\n", psn_legend_class(run->class),
                 x_of(g, run->first_time), y_of(g, (double)psn), shapes[run->class]);
 }
@@ -347,7 +350,9 @@ static void write_style(FILE *out, double height)
         ".step,.line{fill:none}.implied{fill:none;stroke:#c4122f;stroke-width:1.5}"
         ".lost{fill:none;stroke:#c4122f;stroke-width:2}"
         ".missing{fill:none;stroke:#c4122f;stroke-width:2.5;stroke-dasharray:3 2}"
-        ".sign{stroke:none}.sign.lost,.sign.missing,.sign.implied{fill:#c4122f}\n"
+        ".refused{fill:none;stroke:#8a2be2;stroke-width:1.5}"
+        ".sign{stroke:none}.sign.lost,.sign.missing,.sign.implied{fill:#c4122f}"
+        ".sign.refused{fill:#8a2be2}\n"
         "</style>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
         WIDTH, height, WIDTH, height);
 }

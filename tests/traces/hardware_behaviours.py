@@ -293,7 +293,7 @@ ROWS = {
     "many QPs": Row(many, "NCCL", (), 0),
     "RNR in a window": Row(rnr_in_a_window, "vol. 1", ("RC-OBS-304", "RC-OBS-309"), says="had no receive buffer 3×"),
     "page faults": Row(page_faults, "disni issue 39, rpma issue 1094: on-demand paging", ("RC-RSP-095", "RC-OBS-309"), 9,
-                       "its memory is paged on demand (ODP) and had page faults: on average, the RNR NAK demanded a wait of"),
+                       "its memory is paged on demand (ODP) and had page faults: on average, the RNR NAK demanded a wait of at least"),
     "endless page faults": Row(page_faults_without_end, "disni issue 39", ("RC-RSP-095",), says="delayed the request with PSN"),
     "shared receive queue, page faults": Row(shared_page_faults, "disni issue 39, Annex A14", ("RC-RSP-095",), says="had page faults"),
     "sprayed with loss": Row(sprayed_and_lost, "NVIDIA, MRC", ("RC-OBS-305",), 9, says="never reached the capture point"),

@@ -24,7 +24,8 @@ static const struct {
                      "no receive buffer (no credits)"},
     [WAIT_SETUP] = {ROCE_CAUSE_NONE, "setup", "the connection setup", "connection setup"},
     [WAIT_SILENCE] = {ROCE_CAUSE_NONE, "silence", "new requests of the program", "no new requests"},
-    [TIME_IDLE] = {ROCE_CAUSE_NONE, "idle", "", "idle (nothing to send)"},
+    [TIME_IDLE] = {ROCE_CAUSE_NONE, "idle", "",
+                   "idle (the program had nothing to send: not counted as waiting)"},
     [TIME_SENDING] = {ROCE_CAUSE_NONE, "sending", "", "sending, or responses under way"},
 };
 

@@ -113,7 +113,7 @@ static void add_waited(struct strbuf *t, const struct slow_direction *w)
 
     if (cnt == 0)
         return;
-    strbuf_addf(t, ": %sthe RNR NAK demanded a wait of ", cnt == 1 ? "" : "on average, ");
+    strbuf_addf(t, ": %sthe RNR NAK demanded a wait of at least ", cnt == 1 ? "" : "on average, ");
     strbuf_add_duration(t, w->mine->rnr_advertised_ns / cnt);
     strbuf_addf(t, "; the requester waited ");
     strbuf_add_duration(t, waited_ns / cnt);

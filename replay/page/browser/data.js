@@ -34,8 +34,8 @@ const RoceData = (function () {
 
   // Returns the waits of the time budget; each ends with a run.
   const decodeBands = (conn, runs) => conn.bands.map(([direction, entry, run, ns]) => {
-    const [color, text] = conn.legends[direction][entry], to = runs.time[run];
-    return { direction, color, text: text.replace("band: ", ""), run, psn: runs.psn[run], from: to - ns * 1e-9, to };
+    const [color, all] = conn.legends[direction][entry], to = runs.time[run], text = all.replace(/^band: |, .*/g, "");
+    return { direction, color, text, run, psn: runs.psn[run], from: to - ns * 1e-9, to };
   });
 
   function decodeMessages(conn) {

@@ -5,8 +5,8 @@
 const RoceGraph = (function () {
   const D = RoceData;
   const STEPS = ["taken by the RNIC", "first packet", "last packet", "acknowledged", "completed", "polled"];
-  const COLORS = ("first again response response-again ack nak implied rnr timeout spurious slow cnp ce damaged " +
-    "missing lost text page grid side-a side-b other").split(" ");
+  const COLORS = ("first again response response-again ack nak implied refused rnr timeout spurious slow cnp ce " +
+    "damaged missing lost text page grid side-a side-b other").split(" ");
   const ITEMS = ["run", "message", "band", "bin"]; // things to point at
   let colors = {};
 
@@ -69,18 +69,16 @@ const RoceGraph = (function () {
     spurious: [-6, -5, -6, 5, 6, -5, 6, 5],
   };
 
-  const MARKS = { nak: "nak", "rnr nak": "rnr", dropped: "damaged" }; // of classes of packets
-
   // Draws a mark, with a rim on a coloured ground.
   function mark(ctx, kind, x, y, color, rim) {
-    const shape = SHAPES[kind];
+    const shape = SHAPES[kind] || SHAPES.nak;
     ctx.beginPath();
     for (let i = 0; i < shape.length; i += 2) ctx.lineTo(x + shape[i], y + shape[i + 1]);
     ctx.closePath();
     Object.assign(ctx, { strokeStyle: colors.page, lineWidth: 4 });
     if (rim) ctx.stroke();
     Object.assign(ctx, { strokeStyle: color, fillStyle: color, lineWidth: 2 });
-    ctx[["implied", "damaged"].includes(kind) ? "stroke" : "fill"]();
+    ctx[["implied", "refused", "damaged"].includes(kind) ? "stroke" : "fill"]();
   }
 
   // ---- painters: each draws the runs or messages of a view. `at` has x(time), y(value), hit(item, index, x0, x1, y0,
@@ -106,8 +104,10 @@ const RoceGraph = (function () {
       bar(at.ctx, x0, x1, y - 5, y + 5, colors[b.color]);
       at.ctx.globalAlpha = 1;
       at.hit("band", k, x0, x1, y - 5, y + 5);
-      const time = D.duration((b.to - b.from) * 1e9), fits = (text) => at.ctx.measureText(text).width < x1 - x0 - 16;
-      return [b.text + ": " + time, time].filter(fits).slice(0, 1).map((text) => [x0, y, text]);
+      const time = D.duration((b.to - b.from) * 1e9), left = Math.max(x0, at.area.x);
+      const free = (text) => Math.min(x1, at.area.x + at.area.w) - left - at.ctx.measureText(text).width - 16;
+      const text = [b.text + ": " + time, "wait " + time].find((t) => free(t) > 0);
+      return text ? [[left + free(text) / 2, y, text]] : [];
     });
   }
 
@@ -116,15 +116,15 @@ const RoceGraph = (function () {
     for (let i = 0; i < r.length; i++) {
       const s = r.style[i], kind = s.class;
       if (s.direction !== direction || !s.psn || r.end[i] < at.t0 || r.time[i] > at.t1) continue;
-      const x0 = at.x(r.time[i]), x1 = at.x(r.end[i]), y0 = at.y(r.psn[i]), y1 = at.y(r.psn[i] + r.span[i]);
-      const color = colors[s.color];
+      const x0 = at.x(r.time[i]), x1 = at.x(r.end[i]), up = s.mark === "refused" ? 12 : 0, color = colors[s.color];
+      const y0 = at.y(r.psn[i]) - up, y1 = at.y(r.psn[i] + r.span[i]) - up; // above the mark of the RNR NAK
       if (color && r.count[i] > 1 && x1 - x0 > 3) path(ctx, [x0, y0, x1, y1], color, 3);
       else if (color && at.isNew(x0, y0, y1, color)) bar(ctx, x0, x0 + 2.5, y0, y1, color);
       if (r.gap[i] && kind !== "copy") {
         path(ctx, [x0 + 1, at.y(r.psn[i] - r.gap[i]), x0 + 1, y0], colors.missing, 3, [3, 2]);
         lost.push([x0, y0, D.count(r.gap[i], "packet") + " missing"]);
       }
-      [MARKS[kind], s.implied && "implied"].filter(Boolean).forEach((m) => marks.push([m, x0, y0, colors[m]]));
+      [s.mark, s.implied && "implied"].filter(Boolean).forEach((m) => marks.push([m, x0, y0, colors[m]]));
       at.hit("run", i, x0, x1, y0, y1);
     }
     const acked = (i) => r.psn[i] + (r.style[i].syndrome ? 0 : r.span[i]);
@@ -465,8 +465,9 @@ const RoceGraph = (function () {
         "at " + D.duration(r.time[i] * 1e9) + " from " + (s.side ? this.conn.b : this.conn.a).address,
         s.cause && "retransmitted after " + s.cause +
           (r.wait[i] ? ", " + D.duration(r.wait[i]) + " after it was sent before" : ""),
-        s.class === "rnr nak" && "demands a wait of " + D.duration(r.wait[i]),
+        s.class === "rnr nak" && "demands a wait of at least " + D.duration(r.wait[i]),
         s.class === "nak" && s.syndrome,
+        s.mark === "refused" && "for the packet that the RNR NAK refused: no other fault",
         ...this.conn.losses.flat().filter(([run]) => run === i).map(([, , text]) => text),
         r.gap[i] && D.count(r.gap[i], "packet") + " missing before it",
         s.implied && "a response before it was skipped (implied NAK)",

@@ -119,10 +119,9 @@
   }
 
   function rowOf(f) {
-    const conn = state.capture.connections.find((c) => numberOf(c) === numberOf(f));
+    const conn = state.capture.connections.find((c) => numberOf(c) === numberOf(f)), frame = String(f.frame);
     const open = () => (choose(conn, true), state.view.moveToFrame(f.frame) ||
       announce("frame " + f.frame + " is not in the graphs"));
-    const frame = String(f.frame);
     return el("tr", { "data-frame": frame }, number(conn && conn.runs ? button(frame, open) : frame),
       el("td", {}, f.severity), el("td", {}, el("span", { title: f.means }, f.rule)),
       el("td", {}, f.side === undefined ? "" : "#" + numberOf(f)), el("td", { class: "wide" }, f.text));
@@ -229,9 +228,8 @@
     Object.assign(state, { view: null, chosen: conn });
     ["packets", "graphs"].forEach((id) => byId(id).replaceChildren());
     byId("conn-title").textContent = "Connection #" + numberOf(conn) + ": " + conn.a.address + " ↔ " + conn.b.address;
-    byId("conn-ends").textContent = conn.ends;
     byId("conn-about").textContent = byId("lead").textContent.startsWith(conn.headline) ? "" : conn.headline;
-    byId("conn-why").textContent = conn.why || "";
+    ["ends", "why"].forEach((id) => { byId("conn-" + id).textContent = conn[id] || ""; });
     showPlaces(conn);
     const said = [conn.headline, conn.why, conn.advice, ...(conn.budget || []).map((p) => p[1])].join(" ") +
       byId("places-text").textContent;

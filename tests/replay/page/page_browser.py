@@ -146,8 +146,8 @@ def check_capture(browser, rocedrill, folder, path, name, words):
         check_labels(browser, name)
     check_axes(browser, name)
     explained, used = browser.run(EXPLAINED) if browser.run("rocedrill.chosen !== null") else ([], [])
-    if explained != used or (name == "rc-loss-requests" and not {"retransmitted", "PFC", "QP", "idle"} <= set(used)) \
-            or (name == "rc-rnr-then-success" and not {"slow response", "min_rnr_timer"} <= set(used)):
+    if explained != used or (name == "rc-loss-requests" and not {"retransmitted", "PFC", "priority", "QP", "idle"} <= set(used)) \
+            or (name == "rc-rnr-then-success" and not {"slow response", "min_rnr_timer", "post"} <= set(used)):
         fail(name, f"explains {explained}, not {used}")
     audit(browser, name)
     results = [text for text in browser.run(LEGENDS) if text.startswith("response:")]
@@ -226,7 +226,8 @@ def check_slow_receiver(browser, rocedrill, folder, path):
     name = "slow receiver"
     open_page(browser, name, make_page(rocedrill, folder, path))
     legend = browser.run("document.querySelector('[data-graph=psn0] .legend').textContent")
-    if any(text not in legend for text in ("slow response", "wait after an RNR NAK", "RNR NAK (receiver not ready): wait 10.24 ms (min_rnr_timer)")):
+    if any(text not in legend for text in ("slow response", "wait for a retransmission (RNR NAK), since the latest request",
+                                             "RNR NAK (receiver not ready): wait at least 10.24 ms (min_rnr_timer)")):
         fail(name, f"legend: {legend}")
     advice = browser.run("document.getElementById('advice').textContent")
     if advice != "On 192.0.2.2, post receive buffers earlier, or post more; each RNR NAK costs at least min_rnr_timer.":

@@ -54,7 +54,7 @@ CHOOSE = """((row) => {
   return [rocedrill.chosen.connection || 0, graphs, distributions];
 })(%u)"""
 COLORS = "Object.fromEntries(%s.map(c => [c, RoceGraph.color(c)]))" % json.dumps(
-    "first again response response-again other ack nak implied rnr damaged missing lost cnp ce timeout spurious slow side-a side-b".split())
+    "first again response response-again other ack nak implied refused rnr damaged missing lost cnp ce timeout spurious slow side-a side-b".split())
 HEAT = "rocedrill.heat.rows.map(r => [r.conn.connection || 0, Math.round(r.bytes.reduce((a, b) => a + b, 0))])"
 
 failures = 0
@@ -121,7 +121,23 @@ def packets_of(lines, conn, start, alias):
             last[d] += signed(e["psn"] - last[d])
             p["psn"] = last[d] - base[d]
         found.append(p)
+    mark_refused(found)
     return found
+
+
+def mark_refused(packets):
+    """Marks the sequence NAKs that request the packet which an RNR NAK refused before."""
+    refused = [None, None]
+    for p in packets:
+        psn, d = p.get("psn"), p["direction"]
+        if p["kind"] == "rnr nak":
+            refused[d] = psn
+        elif psn is None or refused[d] is None or not psn <= refused[d] < psn + (p["span"] or 1):
+            continue
+        elif p["kind"] in ("request", "repeated request"):
+            refused[d] = None
+        elif p["kind"] == "nak" and p["event"].get("syndrome") == 0x60:
+            p["kind"] = "refused"
 
 
 class Graph:
@@ -180,12 +196,12 @@ def check_psn(g, packets, conn):
               [bar(c, g.x(p["t"]), g.y(p["psn"]), g.y(p["psn"] + p["span"]), 2.5) if p["span"] else (c, g.x(p["t"]), None, 2.5, None)
                for p, c in bars])
     # Marks: kind of packet; name of the colour, number of corners, x and y of the first corner.
-    kinds = {"nak": ("nak", 3, 0, 6), "rnr nak": ("rnr", 4, -5, -5), "dropped": ("damaged", 6, -5, -5), "implied": ("implied", 4, 0, -6)}
+    kinds = {"nak": ("nak", 3, 0, 6), "refused": ("refused", 3, 0, -6), "rnr nak": ("rnr", 4, -5, -5), "dropped": ("damaged", 6, -5, -5), "implied": ("implied", 4, 0, -6)}
     marks = [(p["kind"], p) for p in of if p["kind"] in kinds] + [("implied", p) for p in of if "implied_nak" in p["event"]["flags"]]
     drawn = []
     for name, corners, _, _ in kinds.values():
         for s in g.shapes:
-            hollow = name in ("damaged", "implied")
+            hollow = name in ("damaged", "implied", "refused")
             points = s[3] if hollow and s[0] == "line" and s[2] == 2 else s[2] if not hollow and s[0] == "mark" else []
             if s[1] == g.colors[name] and len(points) == corners:
                 drawn.append((name, *points[0]))
@@ -198,7 +214,7 @@ def check_psn(g, packets, conn):
     corners, acked = [], -math.inf
     for p in of:
         to = p["psn"] + (p["kind"] in ("ack", "response"))
-        if p["kind"] in ("ack", "response", "nak", "rnr nak") and to > acked:
+        if p["kind"] in ("ack", "response", "nak", "refused", "rnr nak") and to > acked:
             if corners:
                 corners.append(("ack", g.x(p["t"]), corners[-1][2]))
             corners.append(("ack", g.x(p["t"]), g.y(to)))
@@ -283,7 +299,7 @@ def check_lanes(g, packets, conn):
             continue
         y = g.y(lanes.index((p["side"], p["event"]["udp_sport"])) + 0.5)
         color = "again" if p["kind"] in ("repeated request", "repeated response", "copy") else \
-            "nak" if p["kind"] in ("nak", "rnr nak", "dropped") else "side-" + "ab"[p["side"]]
+            "nak" if p["kind"] in ("nak", "refused", "rnr nak", "dropped") else "side-" + "ab"[p["side"]]
         want.append(bar(color, g.x(p["t"]), y - half, y + half, 2))
     g.compare("packets", g.rects(1, "again", "nak", "side-a", "side-b"), want)
 

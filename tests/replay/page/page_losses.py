@@ -136,6 +136,13 @@ def losses_of(conn):
     return [(frames[run], offset, text) for run, offset, text in conn["losses"][0]], [frames[run] for run in conn["delivered"][0]]
 
 
+def refused_of(conn):
+    """Returns the numbers of the sequence NAKs that name a packet which an RNR NAK refused, and of all other sequence NAKs."""
+    naks = [conn["runs"]["styles"][s]["mark"] == "refused" for s in conn["runs"]["style"]
+            if conn["runs"]["styles"][s]["class"] == "nak"]
+    return naks.count(True), naks.count(False)
+
+
 def main():
     failures = 0
     for case in naked, gone, both_sides, unanswered, unfinished, unheard, lost_again, unheeded, slow_receiver, refused, read_lost:
@@ -160,6 +167,10 @@ def main():
         if found != (want, [len(t.frames)]):
             failures += 1
             print(f"{case.__name__}: marks {found}, wanted {want} and the end {len(t.frames)}", file=sys.stderr)
+        found, entries = refused_of(conn), [text for _, text in conn["legends"][0] if "NAK for the packet that the RNR NAK refused" in text]
+        if found[0] != (case is refused) or len(entries) != found[0]:
+            failures += 1
+            print(f"{case.__name__}: sequence NAKs {found}, legend {entries}", file=sys.stderr)
         found = [tuple(place[key] for key in ("side", "part", "packets")) for place in line["loss_places"]]
         guesses = [place["probable"] for place in line["loss_places"]]
         if found != places or any(guess != (case is unfinished) for guess in guesses):

@@ -41,12 +41,13 @@ def check_drawing(rocedrill, name, line):
         return fail(name, f"status {drawn.returncode}: {drawn.stderr}")
     root = xml.etree.ElementTree.fromstring(drawn.stdout)
     sides = line["a"], line["b"]
-    for what, want in (("nak", sum(s["psn_naks"] + s["fatal_naks"] for s in sides)),
+    for what, want in (("nak refused", sum(s["psn_naks"] + s["fatal_naks"] for s in sides)),
                        ("rnr", sum(s["rnr_naks"] for s in sides)),
                        ("damaged", sum(s["bad_icrc"] + s["malformed"] for s in sides)),
                        ("again line", sum(r["packets"] for s in sides for r in s["retransmissions"].values()))):
-        if marks(root, what) != want:
-            fail(name, f"connection {number}: {marks(root, what)} marks '{what}', JSON {want}")
+        have = sum(marks(root, one) for one in (what.split() if what == "nak refused" else [what]))
+        if have != want:
+            fail(name, f"connection {number}: {have} marks '{what}', JSON {want}")
     bands = {e.get("class").split()[0] for e in root.iter(SVG + "rect") if "band" in (e.get("class") or "")}
     if bands - {"rnr", "nak", "timeout", "spurious", "response-again", "other", "slow"}:
         fail(name, f"connection {number}: the legend lacks the bands {bands}")

@@ -54,8 +54,8 @@ const RoceGraph = (function () {
       return [from, from + width, top, top + 15];
     })).filter((p) => p[1] <= x + w && p[2] >= y && p[3] <= y + h && !overlaps(p, at.taken, 4))
       .sort((p, q) => overlaps(p, at.hits, 6) - overlaps(q, at.hits, 6));
-    if (!box) return;
-    at.taken.push(...box);
+    if (!box || Math.abs(x0 - at.said[text]) < 160) return; // no text twice at nearly the same time
+    (at.taken.push(...box), at.said[text] = x0);
     bar(at.ctx, ...box, colors.page);
     at.ctx.fillStyle = colors.text;
     at.ctx.fillText(text, box[0] + 2, box[2] + 12);
@@ -286,7 +286,7 @@ const RoceGraph = (function () {
     rate: () => ({ paint: paintRate, tick: D.rate,
       range: (view, t0, t1, width) => [0, 1.2 * binsOf(view, "rate", t0, t1, width).most] }),
     messages: () => ({ paint: paintMessages, tick: String, noGrid: true,
-      ticker: (from, to, view) => rows(view.messages.map((m) => m.kind), from, to, 12),
+      ticker: (from, to, view) => rows(view.messages.map((m) => m.kind.replace("compare and", "cmp &")), from, to, 12),
       range: (view, t0, t1) => {
         const shown = view.messages.flatMap((m, i) => m.end >= t0 && m.begin <= t1 ? [i] : []);
         return shown.length ? [shown[shown.length - 1] + 1.5, shown[0] - 0.5] : [1, 0];
@@ -347,7 +347,7 @@ const RoceGraph = (function () {
         g.hits.push(x0, x1, Math.min(ya, yb), Math.max(ya, yb), ITEMS.indexOf(item), i);
       const taken = [], take = (x, y) => taken.push(x - 6, x + 6, y - 6, y + 6); // boxes of marks and texts
       g.spec.paint(this, { ctx, t0, t1, area, width: area.w, x: (t) => area.x + (t - t0) * sx,
-        y: (v) => area.y + area.h - (v - y0) * sy, hit, hits: g.hits, isNew, taken, take }, g);
+        y: (v) => area.y + area.h - (v - y0) * sy, hit, hits: g.hits, isNew, taken, take, said: {} }, g);
       if (this.cursor !== undefined) {
         const x = area.x + (this.runs.time[this.cursor] - t0) * sx;
         path(ctx, [x, area.y, x, area.y + area.h], colors.text, 1, [4, 4]);

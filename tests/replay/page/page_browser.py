@@ -118,6 +118,10 @@ def check_labels(browser, name):
                            "e => e.getBoundingClientRect().bottom))")
         if width == 1400 and single and not 0 < axis <= 1000:
             fail(name, f"the time axis of the first graph ends {axis} pixels from the top")
+        if browser.run("[...document.querySelectorAll('.dygraph-axis-label-y')].some(e => e.offsetHeight > 24)"):
+            fail(name, f"a label of a vertical axis has two lines with {width} pixels")
+        if len(said) > 10 and max(said.count(text) for text in said) > 20:
+            fail(name, f"texts repeated more than 20 times: {said[:20]}")
         if width == 400:
             check_axes(browser, f"{name} on a narrow screen")
     browser.call("Emulation.clearDeviceMetricsOverride")

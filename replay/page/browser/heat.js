@@ -32,6 +32,7 @@ const RoceHeat = (function () {
       return { conn, runs, marks, bytes: D.binned(runs, 0, seconds * 1.000001, this.bins, (i) => runs.payload[i]) };
     }
     redraw() {
+      this.width = this.canvas.clientWidth - LEFT - 1; // the window may have another size
       const scale = window.devicePixelRatio || 1, ctx = this.canvas.getContext("2d"), w = this.width / this.bins;
       const most = Math.max(1, ...this.rows.map((r) => r.bytes.reduce((a, b) => Math.max(a, b), 0)));
       this.canvas.width = this.canvas.clientWidth * scale;

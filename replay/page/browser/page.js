@@ -3,8 +3,7 @@
 "use strict";
 
 (function () {
-  const D = RoceData, G = RoceGraph;
-  const ROWS = { connections: 500, findings: 1000 }; // maximum number of rows of a table
+  const D = RoceData, G = RoceGraph, ROWS = { connections: 500, findings: 1000 }; // maximum number of rows of a table
   const byId = (id) => document.getElementById(id);
   const data = JSON.parse(byId("data").textContent);
   const state = { capture: null, conns: [], chosen: null, view: null, sort: 0, down: true, filter: "" };
@@ -280,8 +279,8 @@
   byId("conns").querySelectorAll("th button").forEach((b, i) =>
     on(b, "click", () => showAll({ down: state.sort !== i || !state.down, sort: i })));
   byId("tools").querySelectorAll("button").forEach((b) => on(b, "click", () => state.view.act(b.dataset.key)));
-  on(matchMedia("(prefers-color-scheme: dark)"), "change", () =>
-    (G.readColors(), [state.view, state.heat].forEach((drawn) => drawn && drawn.redraw())));
+  [[matchMedia("(prefers-color-scheme: dark)"), "change"], [window, "resize"]].forEach((of) => on(...of, () =>
+    (G.readColors(), [state.view, state.heat].forEach((drawn) => drawn && drawn.redraw()))));
   if (data.captures.length) showCapture(data.captures[0]);
   else if (!data.has_results) showLead("No capture could be read.", false);
   window.rocedrill = state; // for tests

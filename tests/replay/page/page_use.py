@@ -91,6 +91,10 @@ def check_tables(browser, rocedrill, folder):
     if (first, browser.run(shown)) != (10, 12):
         fail(name, f"{first} rows, then {browser.run(shown)} of 12")
     browser.call("Emulation.setDeviceMetricsOverride", width=800, height=1200, deviceScaleFactor=1, mobile=False)
+    browser.frames()
+    stretched = browser.run("(c => c.width - c.clientWidth)(document.getElementById('heat'))")
+    if stretched:
+        fail(name, f"after a change of its width, the heat map has {stretched} pixels more than the screen")
     wide = browser.run("[...document.querySelectorAll('.scroll')].filter(d => d.scrollWidth > d.clientWidth).map(d => d.ariaLabel)")
     browser.call("Emulation.clearDeviceMetricsOverride")
     if wide:

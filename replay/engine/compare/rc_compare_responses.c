@@ -646,6 +646,30 @@ static uint32_t count_reordered(const struct session *session)
     return cnt;
 }
 
+/* Returns the number of ACKs of all directions that were captured before the request they
+ * acknowledge. */
+static uint32_t count_early(const struct session *session)
+{
+    uint32_t cnt = 0;
+
+    for (size_t d = 0; d < session->dir_cnt; d++) {
+        const struct inferred_setup *s = &session->dir[d].setup;
+        int64_t high = s->first - 1; /* last PSN of the requests so far */
+
+        for (uint32_t i = 0; i < s->event_cnt && !s->skip; i++) {
+            const struct pkt_event *at = &s->event[i];
+            const struct request_pkt *e = request_at(s, at->rel);
+
+            if (!at->response && e && !at->before_first && e->rel + e->cnt > high)
+                high = e->rel + e->cnt - 1;
+            else if (at->response && at->usable && e && at->rel > high &&
+                     event_is_syndrome(s, i, ROCE_SYN_ACK))
+                cnt += infer_loss_raced(s, e, i);
+        }
+    }
+    return cnt;
+}
+
 static bool list_by_hosts(struct response_comparison *all)
 {
     const struct session *session = all->session;
@@ -678,6 +702,7 @@ int rc_compare_responses(struct response_comparison *all, struct session *sessio
     if (!all->result || !list_by_hosts(all))
         return -1;
     all->reordered = count_reordered(session);
+    all->early = count_early(session);
     for (uint32_t i = 0; i < session->dir_cnt && rc == 0; i++)
         rc = compare_direction_again(all, session, i);
     for (size_t i = 0; i < connections->unassigned_cnt && rc == 0; i++)

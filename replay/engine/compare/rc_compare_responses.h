@@ -96,6 +96,8 @@ struct response_comparison {
     size_t diff_cnt;
     size_t diff_cap;
     uint32_t reordered; /* number of ACKs of all directions that the network reordered */
+    uint32_t early;     /* number of ACKs of all directions that were captured before the request
+                         * they acknowledge, as of two mirror ports whose clocks differ */
     /* Lists of directions whose responses are between the same two hosts (trace_flow.hosts).
      * first_of_hosts: for each host pair, index of its first direction. next_of_hosts: for each
      * direction, index of the next one in its list. KEYMAP_NONE ends a list. */

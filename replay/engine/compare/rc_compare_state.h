@@ -10,7 +10,8 @@
 #include "engine/compare/rc_compare_responses.h"
 
 /* One altered ACK can cause at most this number of decreases of the MSN. If the MSN decreases more
- * often, the network reorders packets. */
+ * often, the network reorders packets. More ACKs than this before their requests show that the
+ * capture point exchanges packets. */
 #define REORDERED_SURE 2u
 
 /* Groups of responses. A recorded response is compared only with our responses of its group, except

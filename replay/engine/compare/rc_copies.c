@@ -4,6 +4,7 @@
 #include "engine/compare/rc_match.h"
 #include "engine/reasons/peer_quirks.h"
 #include "engine/reasons/rc_order.h"
+#include "engine/reasons/rc_response_case.h"
 #include "infer/request_table.h"
 
 /* Number of packets before an ACK in which copies_allow_ack_msn() searches for copies of the
@@ -94,6 +95,18 @@ bool copies_allow_data_msn(const struct response_cmp *cmp, uint32_t event)
            (cmp->all->reordered > REORDERED_SURE || fits_neighbours(s, event));
 }
 
+/* Returns the highest MSN that the responder may have had when it sent response `event`. The MSN
+ * includes requests captured after the response only if the capture point or the network exchanges
+ * packets. */
+static uint32_t highest_msn(const struct response_cmp *cmp, uint32_t event)
+{
+    const struct epsn_advance *before = last_advance(cmp->dir, event);
+
+    if (cmp->all->reordered > REORDERED_SURE || cmp->all->early > REORDERED_SURE)
+        return response_cmp_msn(cmp);
+    return before ? before->msn : cmp->dir->setup.msn;
+}
+
 bool later_requests_allow_msn(const struct response_cmp *cmp, uint32_t event, uint32_t least)
 {
     const struct inferred_setup *s = &cmp->dir->setup;
@@ -101,6 +114,6 @@ bool later_requests_allow_msn(const struct response_cmp *cmp, uint32_t event, ui
 
     return !peer_quirks_of_sender(cmp->all->quirks, s->recorded->resp_rxe) &&
            roce_psn_diff(msn, roce_psn_of(least)) > 0 &&
-           roce_psn_diff(msn, roce_psn_of(response_cmp_msn(cmp))) <= 0 &&
+           roce_psn_diff(msn, roce_psn_of(highest_msn(cmp, event))) <= 0 &&
            (cmp->all->reordered > REORDERED_SURE || fits_neighbours(s, event));
 }

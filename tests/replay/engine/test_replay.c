@@ -622,6 +622,41 @@ static void response_to_an_uncaptured_request_is_no_difference(void)
     }
 }
 
+/* The MSN of an ACK counts a request that was captured 10 us after the ACK. Only a capture in which
+ * several ACKs precede their own requests, as of two mirror ports whose clocks differ, shows that
+ * the responder may have received the request first. */
+static void msn_counts_no_request_captured_after_the_ack(void)
+{
+    static const struct {
+        unsigned early; /* number of ACKs that were captured before their requests */
+        enum verdict verdict;
+    } rows[] = {{0, VERDICT_FAIL}, {2, VERDICT_FAIL}, {3, VERDICT_PASS}};
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct talk t;
+        uint32_t psn = 5;
+
+        talk_init(&t);
+        for (; psn < 9; psn++) {
+            bool early = psn >= 6 && psn - 6 < rows[i].early;
+
+            if (!early)
+                talk_send(&t, ROCE_OP_RC_SEND_ONLY, psn, 10, 1);
+            talk_ack(&t, psn, ACK, psn - 4);
+            if (early) {
+                t.time -= 90000;
+                talk_send(&t, ROCE_OP_RC_SEND_ONLY, psn, 10, 1);
+            }
+        }
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, psn, 10, 1);
+        talk_ack(&t, psn, ACK, psn - 3);
+        t.time -= 90000;
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, psn + 1, 10, 1);
+        talk_ack(&t, psn + 1, ACK, psn - 3);
+        talk_expect_verdict(&t, rows[i].verdict, 1);
+    }
+}
+
 /* A responder may send a response after it executed later requests. The MSN then counts those
  * requests too, but no request that was not sent. Linux rxe responds to each request first. */
 static void msn_of_a_response_may_count_later_requests(void)
@@ -671,4 +706,5 @@ SUITE("replay.replay", TEST(a_clean_conversation_holds), TEST(every_altered_answ
       TEST(packets_around_a_gap_are_compared), TEST(a_write_that_was_missed_is_no_difference),
       TEST(later_copy_replaces_an_uncaptured_one),
       TEST(response_to_an_uncaptured_request_is_no_difference),
+      TEST(msn_counts_no_request_captured_after_the_ack),
       TEST(msn_of_a_response_may_count_later_requests))

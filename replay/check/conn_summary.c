@@ -236,7 +236,7 @@ static void add_refused_for_now(struct strbuf *t, const struct roce_conn_summary
 static void add_unanswered(struct strbuf *t, const struct roce_conn_summary *sum)
 {
     const struct roce_endpoint_summary *its = &sum->side[!(sum->facts.end_side & 1)];
-    bool refused = sum->facts.end_naks >= 2;
+    bool refused = sum->facts.end_naks >= (sum->facts.end_repeats ? 2 : 1);
 
     if (sum->facts.end_damaged) {
         add_damaged(t, sum);
@@ -259,8 +259,8 @@ static void add_unanswered(struct strbuf *t, const struct roce_conn_summary *sum
     }
     add_end(t, its);
     if (refused)
-        strbuf_addf(t, " sent a sequence NAK for PSN %u %u times", sum->facts.end_psn,
-                    sum->facts.end_naks);
+        strbuf_addf(t, " sent a sequence NAK for PSN %u %u time%s", sum->facts.end_psn,
+                    sum->facts.end_naks, sum->facts.end_naks == 1 ? "" : "s");
     else
         strbuf_addf(t, " did not respond to the request with PSN %u", sum->facts.end_psn);
     if (sum->facts.end == ROCE_END_UNANSWERED)
@@ -477,7 +477,13 @@ static void hint_unanswered(struct strbuf *t, const struct roce_conn_summary *su
         strbuf_addf(t, RESERVED_HINT);
         return;
     }
-    if (sum->facts.end_naks >= 2)
+    if (sum->facts.end_naks && sum->facts.cm.retry_count < sum->facts.end_naks &&
+        sum->facts.end_repeats == 0 && sum->facts.cm.seen & 1u << ROCE_CM_REQ)
+        strbuf_addf(t,
+                    "the program set retry_count to %u (struct rdma_conn_param), so the QP failed "
+                    "at sequence NAK %u; 7 is the usual value",
+                    sum->facts.cm.retry_count, sum->facts.end_naks);
+    else if (sum->facts.end_naks >= 2)
         strbuf_addf(t, "later packets arrive and this packet does not: check whether a device "
                        "on the path drops or damages this packet, and whether the peer drops "
                        "it as malformed");

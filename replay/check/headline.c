@@ -55,9 +55,9 @@ static uint64_t repeated_cnt(const struct roce_conn_summary *sum)
 /* ---- headline of one connection ----------------------------------------------------------------
  */
 
-static const char *end_text(enum roce_end end)
+static const char *end_text(const struct roce_conn_facts *facts)
 {
-    switch (end) {
+    switch (facts->end) {
     case ROCE_END_REJECTED: return "one side refused to set up the connection";
     case ROCE_END_NAK: return "the other side refused a request for good (fatal NAK)";
     case ROCE_END_RNR_EXHAUSTED:
@@ -65,6 +65,8 @@ static const char *end_text(enum roce_end end)
     case ROCE_END_RNR_WAITING:
         return "the receiving program has no receive buffer ready, and the sender waits";
     case ROCE_END_RETRY_EXHAUSTED:
+        if (facts->end_naks && facts->end_repeats == 0 && facts->end_tries <= facts->end_naks)
+            return "a packet was lost, and the sender had no retry left";
         return "no answer came although the sender retransmitted, and the sender gave up";
     case ROCE_END_UNANSWERED:
         return "the sender retransmitted, and no answer came until the capture ended";
@@ -161,9 +163,9 @@ void headline_conn(struct strbuf *t, const struct roce_conn_summary *sum,
 
     strbuf_addf(t, "Connection #%u ", sum->facts.conn_index);
     if (check_conn_failed(sum)) {
-        strbuf_addf(t, "failed: %s", end_text(sum->facts.end));
+        strbuf_addf(t, "failed: %s", end_text(&sum->facts));
     } else if (check_conn_stuck(sum)) {
-        strbuf_addf(t, "is stuck: %s", end_text(sum->facts.end));
+        strbuf_addf(t, "is stuck: %s", end_text(&sum->facts));
     } else if (check_conn_lossy(sum)) {
         strbuf_addf(t, check_side_loses_more(sum, 0) || check_side_loses_more(sum, 1)
                            ? "lost at least "

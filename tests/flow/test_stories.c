@@ -128,6 +128,59 @@ static void requester_gave_up_only_if_the_capture_shows_it(void)
     }
 }
 
+/* The program chose a small retry count in the CM REQ, and a packet is lost. The requester gave up
+ * at the sequence NAK that follows its last retry, and its program then disconnects (as the example
+ * programs of a widely read RDMA tutorial do, with retry count 0). */
+static void sequence_nak_without_a_retry_left_is_a_give_up(void)
+{
+    static const struct {
+        uint8_t retry_count;
+        unsigned retries;
+        bool disconnects;
+        enum roce_end end;
+    } rows[] = {{0, 0, true, ROCE_END_RETRY_EXHAUSTED},
+                {1, 1, true, ROCE_END_RETRY_EXHAUSTED},
+                {1, 0, true, ROCE_END_DISCONNECTED},
+                {7, 0, true, ROCE_END_DISCONNECTED},
+                {0, 0, false, ROCE_END_RETRY_EXHAUSTED}};
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct roce_cm_msg req, rep, dreq;
+        struct flowgen g;
+        struct roce_pkt p;
+
+        flowgen_begin(&g);
+        req = flowgen_cm_req(&g);
+        rep = flowgen_cm_rep(&g);
+        req.req.retry_count = rows[i].retry_count;
+        flowgen_cm(&g, 0, &req);
+        flowgen_cm(&g, 1, &rep);
+        flowgen_send(&g, 0, 64);
+        p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+        for (unsigned k = 0; k <= rows[i].retries; k++) {
+            flowgen_put(&g, 0, &p);
+            flowgen_ack(&g, 1, p.bth.psn, NAK_SEQ);
+        }
+        if (rows[i].disconnects) {
+            roce_cm_msg_init(&dreq, ROCE_CM_DREQ, ++g.tid);
+            dreq.dreq.local_comm_id = g.conn.qpn[0];
+            dreq.dreq.remote_comm_id = g.conn.qpn[1];
+            flowgen_cm(&g, 0, &dreq);
+        } else {
+            flowgen_silence(&g, 300000000);
+        }
+        judge_end(&g, &v);
+        for (uint32_t c = 0; c < v.conn_cnt; c++)
+            if (v.conn[c].facts.svc == ROCE_SVC_RC && v.conn[c].side[1].psn_naks) {
+                EXPECT_EQ(v.conn[c].facts.end, rows[i].end);
+                if (rows[i].end == ROCE_END_RETRY_EXHAUSTED)
+                    EXPECT_EQ(v.conn[c].facts.end_naks, rows[i].retries + 1);
+            }
+        EXPECT_EQ(judge_found(&v, ROCE_RULE_RETRY_EXHAUSTED),
+                  rows[i].end == ROCE_END_RETRY_EXHAUSTED);
+    }
+}
+
 /* The requester retransmits all unacknowledged requests after timeouts, and the first packets of
  * each go-back are lost before the capture point, so no two go-backs begin with the same PSN. The
  * analysis engine must report that there was no response. It must not report this if the capture
@@ -780,6 +833,7 @@ SUITE("flow.stories", TEST(rnr_nak_without_retry_is_a_give_up),
       TEST(cnp_is_expected_for_marked_payload_and_not_at_once),
       TEST(late_finding_has_the_frame_of_its_packet),
       TEST(requester_gave_up_only_if_the_capture_shows_it),
+      TEST(sequence_nak_without_a_retry_left_is_a_give_up),
       TEST(go_backs_without_a_response_may_begin_with_different_psns),
       TEST(fatal_nak_that_stops_nothing_is_a_violation), TEST(ack_far_ahead_is_a_violation),
       TEST(source_port_of_a_cnp_is_not_judged), TEST(finding_of_one_packet_stays_an_error),

@@ -438,8 +438,7 @@ struct roce_conn_facts {
                                  * timeout, or after RNR NAKs if these stopped the requester. If a
                                  * NAK ended the connection: number of retransmissions after the NAK
                                  */
-    uint8_t end_naks; /* number of retransmissions of the request in end_request_frame after a
-                       * sequence NAK */
+    uint8_t end_naks;           /* number of sequence NAKs for the request in end_request_frame */
 };
 
 struct roce_conn_summary {

@@ -22,6 +22,7 @@ static bool end_at(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_e
 {
     struct roce_conn_facts *sum = &ctx->conn->facts;
     const struct roce_sent_packet *e = roce_window_get(&side->req.win, psn);
+    const struct roce_rsp *rsp = &roce_peer(side)->rsp;
     bool rnr = end == ROCE_END_RNR_EXHAUSTED || end == ROCE_END_RNR_WAITING;
 
     if (sum->end != ROCE_END_OPEN && sum->end != ROCE_END_DISCONNECTED)
@@ -33,7 +34,7 @@ static bool end_at(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_e
     sum->end_request_frame = e ? e->last_frame : 0;
     sum->end_tries = e ? e->tries : 0;
     sum->end_repeats = rnr ? side->req.rnrs : side->req.timeouts;
-    sum->end_naks = side->req.naks;
+    sum->end_naks = (uint8_t)(side->req.naks + (rsp->nak && rsp->nak_psn == psn));
     sum->end_damaged = false;
     sum->end_syndrome = 0;
     sum->end_paged = rnr && e && roce_sent_is_paged(e);
@@ -106,6 +107,21 @@ static bool is_retry_exhausted(const struct roce_ctx *ctx, unsigned retries, uin
     if (wait == 0)
         wait = WAIT_NS;
     return agreed ? retries >= sum->cm.retry_count && silence > wait : silence > SILENCE_CNT * wait;
+}
+
+/* Returns whether the latest response is a sequence NAK after which the requester had no retry
+ * left, by the retry count of the CM REQ: it sent nothing more, and disconnected or was silent for
+ * longer than a device takes to go back. */
+static bool had_no_retry(const struct roce_ctx *ctx, const struct roce_req *req,
+                         const struct roce_rsp *rsp)
+{
+    const struct roce_conn_facts *sum = &ctx->conn->facts;
+    unsigned retries = req->retry_psn == rsp->nak_psn ? req->timeouts + req->naks : 0u;
+
+    return rsp->nak && (sum->cm.seen & 1u << ROCE_CM_REQ) && retries >= sum->cm.retry_count &&
+           req->last_time <= rsp->nak_time &&
+           (sum->end == ROCE_END_DISCONNECTED ||
+            roce_since(rsp->nak_time, ctx->flow->last_time) > WAIT_NS);
 }
 
 /* Records that no response of the peer was captured and that the requester only retransmitted a
@@ -218,7 +234,11 @@ static void end_side(struct roce_ctx *ctx, struct roce_endpoint *side)
                     ? ROCE_END_RETRY_EXHAUSTED
                     : ROCE_END_UNANSWERED,
                 req->retry_psn, e ? e->last_frame : 0, e ? e->time : 0, e ? e->frame : 0);
-    else if (e && is_going_back(side))
+    else if (had_no_retry(ctx, req, rsp)) {
+        e = roce_window_get(&side->req.win, rsp->nak_psn);
+        gave_up(ctx, side, ROCE_END_RETRY_EXHAUSTED, rsp->nak_psn, e ? e->last_frame : 0,
+                e ? e->time : 0, e ? e->frame : 0);
+    } else if (e && is_going_back(side))
         gave_up(ctx, side,
                 is_retry_exhausted(ctx, req->rounds, last, sum->timeout_max_ns)
                     ? ROCE_END_RETRY_EXHAUSTED

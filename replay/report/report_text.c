@@ -92,9 +92,33 @@ static const struct diff *first_cause(const struct response_comparison *all, uin
     return first;
 }
 
+/* Number of frames that print_contradictions() lists. */
+#define CONTRADICTIONS_MAX 8u
+
+/* Prints the frames of the `cnt` responses in direction `dir` that contradict another one and may
+ * be caused by `cause`, which was printed before. */
+static void print_contradictions(FILE *out, const struct response_comparison *all, uint32_t dir,
+                                 const struct diff *cause, size_t cnt)
+{
+    size_t shown = 0;
+
+    fprintf(out, "  ... and %zu more response%s, frame%s", cnt, cnt == 1 ? "" : "s",
+            cnt == 1 ? "" : "s");
+    for (size_t i = 0; i < all->diff_cnt && shown < CONTRADICTIONS_MAX; i++) {
+        const struct diff *d = &all->diff[i];
+
+        if (d->dir == dir && !d->known && d != cause && is_contradiction(d))
+            fprintf(out, "%s %u", shown++ ? "," : "", all->session->trace->pkt[d->pkt].frame);
+    }
+    fprintf(out,
+            "%s: the PSNs and MSNs of these responses and of frame %u cannot all be correct, and "
+            "one wrong response can cause all of these differences (-v lists them)\n",
+            shown < cnt ? ", ..." : "", all->session->trace->pkt[cause->pkt].frame);
+}
+
 /* Prints differences of our responder in direction `dir`. If `known` is true, prints the known
  * deviations of the peer, otherwise all other differences. Without `verbose`, only prints the
- * number of the contradictions that one difference (first_cause()) can explain. */
+ * frames of the contradictions that one difference (first_cause()) can explain. */
 static void print_diffs(FILE *out, const struct response_comparison *all, uint32_t dir, bool known,
                         bool verbose)
 {
@@ -112,11 +136,7 @@ static void print_diffs(FILE *out, const struct response_comparison *all, uint32
             print_diff(out, all, d);
     }
     if (contradictions)
-        fprintf(
-            out,
-            "  ... and %zu more response%s that contradict%s the PSN or MSN of another one: one "
-            "wrong response can cause all of them (-v lists them)\n",
-            contradictions, contradictions == 1 ? "" : "s", contradictions == 1 ? "s" : "");
+        print_contradictions(out, all, dir, cause, contradictions);
     if (known)
         return;
     if (all->result[dir].diff_frames > DIFFS_MAX)

@@ -52,7 +52,9 @@ static const char *name_capture(const char *path, const struct check_args *args)
 {
     if (args->monitor.interface)
         return args->monitor.interface;
-    return strcmp(path, "-") == 0 ? "standard input" : path;
+    if (strcmp(path, "-") == 0)
+        return args->stdin_name ? args->stdin_name : "standard input";
+    return path;
 }
 
 static unsigned add_watches(const struct check_args *args, struct check_watch watch[WATCHES_MAX])
@@ -236,7 +238,7 @@ static void check_one(struct capture_check *one, struct check_args *args)
         .annotate_to = args->annotate_path,
         .watch = watch,
         .watch_cnt = watch_cnt + (capture ? 1 : 0),
-        .name = args->monitor.interface,
+        .name = name,
         .threads = one->threads,
         .mem_max = args->session ? SESSION_MEM_MAX : one->mem_max,
         .sigint_caught = one->in_parallel,

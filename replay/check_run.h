@@ -24,6 +24,7 @@ struct check_args {
     enum fail_on fail_on;
     unsigned jobs; /* --jobs: number of captures that are checked at the same time. If there is
                     * only one capture: number of threads that check it. 0: number of processors */
+    const char *stdin_name; /* name of standard input in reports; NULL: "standard input" */
     const char *json_path, *junit_path, *annotate_path, *html_path, *timeline_path;
     FILE *json, *junit, *html;
     struct page page;

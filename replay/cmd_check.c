@@ -27,6 +27,7 @@ enum {
     OPT_FAIL_ON,
     OPT_ORDERING,
     OPT_IMMEDIATE,
+    OPT_NAME,
     OPT_EVENTS,
     OPT_CSV,
     OPT_PERFETTO,
@@ -81,6 +82,7 @@ static const struct cli_option rows[] = {
     {"jobs", 'J', "N",
      "check N captures at a time, or judge the packets of one capture with N threads"},
     {"immediate", OPT_IMMEDIATE, NULL, "print errors immediately, on standard error"},
+    {"name", OPT_NAME, "NAME", "name of standard input in reports"},
     NARROW_OPTIONS,
     {"verbose", 'v', NULL, "print all connections and findings instead of a summary"},
     {"quiet", 'q', NULL, "print neither progress nor text on standard output"},
@@ -201,6 +203,7 @@ static int read_options(int argc, char **argv, struct check_args *args)
                 return EXIT_UNUSABLE;
             break;
         case OPT_IMMEDIATE: args->immediate = true; break;
+        case OPT_NAME: args->stdin_name = optarg; break;
         case 'v': args->verbose = true; break;
         case 'q': args->quiet = true; break;
         case COLOUR_KEY:

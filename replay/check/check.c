@@ -664,16 +664,18 @@ static bool has_link_watch(const struct check_options *options)
     return false;
 }
 
-/* Stores whether the software RNIC wrote this section of a pcapng file. */
+/* Stores whether the software RNIC wrote this section of a pcapng file, and its comment about
+ * --impair. rnic-run --selfcheck sends a last section with the final comment. */
 static void note_writer(void *user, const uint8_t *block, uint32_t len, bool big)
 {
     struct check *check = user;
+    char impaired[sizeof(check->report->impaired)];
 
     if (pcapng_u32(big, block) == PCAPNG_SECTION)
         check->of_rnic = pcapng_is_written_by(big, block, len, PCAPNG_RNIC);
-    if (pcapng_u32(big, block) == PCAPNG_SECTION && check->of_rnic && !check->report->impaired[0])
-        (void)pcapng_section_comment(big, block, len, check->report->impaired,
-                                     sizeof(check->report->impaired));
+    if (pcapng_u32(big, block) == PCAPNG_SECTION && check->of_rnic &&
+        pcapng_section_comment(big, block, len, impaired, sizeof(impaired)))
+        memcpy(check->report->impaired, impaired, sizeof(impaired));
 }
 
 static int begin_check(struct check *check, const char *path, struct error *error)

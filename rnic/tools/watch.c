@@ -32,6 +32,7 @@
 #define WAIT_MAX    (BACKLOG / 2)
 #define READ_BYTES  (256u * 1024)
 #define COMMENT_LEN 512u
+#define SECTION_LEN (COMMENT_LEN + 128)
 
 /* A recording (of one interface of one process), which is read while it grows. */
 struct tail {
@@ -49,6 +50,7 @@ struct watch {
     unsigned unreadable; /* number of recordings that could not be read */
     uint64_t read;       /* bytes read from all recordings */
     char rocedrill[PATH_MAX];
+    const char *name; /* name of the packets in the report */
     struct pcapng_merge *merge;
     struct tail *tails;
     uint8_t *buf;
@@ -85,7 +87,8 @@ static void start_validator(struct watch *watch)
         signal(SIGTERM, SIG_DFL);
         signal(SIGHUP, SIG_DFL);
         dup2(ends[0], STDIN_FILENO);
-        execlp(watch->rocedrill, watch->rocedrill, "check", "--immediate", "-", (char *)NULL);
+        execlp(watch->rocedrill, watch->rocedrill, "check", "--immediate", "--name", watch->name,
+               "-", (char *)NULL);
         _exit(errno == ENOENT ? 127 : 126);
     }
     close(ends[0]);
@@ -106,7 +109,7 @@ static void note_progress(struct watch *watch)
 /* Writes the section header of the copy, with its comment. */
 static void write_header(struct watch *watch)
 {
-    uint8_t section[COMMENT_LEN + 128];
+    uint8_t section[SECTION_LEN];
     size_t len = pcapng_section_with(section, sizeof section, PCAPNG_RNIC, watch->comment);
     if (fwrite(section, 1, len, watch->copy) != len)
         watch->copy_failed = true;
@@ -141,15 +144,9 @@ static void end_copy(struct watch *watch, const char *comment)
     watch->copy_failed |= fflush(watch->copy) != 0;
 }
 
-/* Writes one block of the merged recording to the pipe to the validator. */
-static void give(void *user, const uint8_t *block, size_t len)
+/* Writes bytes to the pipe to the validator. */
+static void write_to_validator(struct watch *watch, const uint8_t *block, size_t len)
 {
-    struct watch *watch = user;
-    if (watch->copy)
-        copy_block(watch, block, len);
-    if (!watch->validator)
-        start_validator(watch);
-    note_progress(watch);
     while (watch->to >= 0 && len > 0) {
         ssize_t done = write(watch->to, block, len);
         if (done < 0 && errno == EINTR)
@@ -162,6 +159,30 @@ static void give(void *user, const uint8_t *block, size_t len)
         block += done;
         len -= (size_t)done;
     }
+}
+
+/* Passes a section header with the comment about --impair to the validator. */
+static void give_comment(struct watch *watch, const char *comment)
+{
+    uint8_t section[SECTION_LEN];
+    write_to_validator(watch, section,
+                       pcapng_section_with(section, sizeof section, PCAPNG_RNIC, comment));
+}
+
+/* Passes one block of the merged recording to the copy and to the validator. The validator gets the
+ * comment of watch_start() first, so that its messages during the run are right, too. */
+static void give(void *user, const uint8_t *block, size_t len)
+{
+    struct watch *watch = user;
+    if (watch->copy)
+        copy_block(watch, block, len);
+    if (!watch->validator) {
+        start_validator(watch);
+        if (*watch->comment)
+            give_comment(watch, watch->comment);
+    }
+    note_progress(watch);
+    write_to_validator(watch, block, len);
 }
 
 /* ---- reading the recordings ------------------------------------------------------------------ */
@@ -288,6 +309,7 @@ struct watch *watch_start(struct run_folder *folder, const char *rocedrill, cons
         return NULL;
     watch->to = -1;
     snprintf(watch->rocedrill, sizeof watch->rocedrill, "%s", rocedrill);
+    watch->name = copy ? copy : "packets of rnic-run";
     watch->folder = folder;
     atomic_store(&folder->tally.tally->limit, BACKLOG);
     watch->merge = pcapng_merge_new();
@@ -319,6 +341,8 @@ void watch_end(struct watch *watch, const char *comment, struct watch_result *re
     pthread_join(watch->thread, NULL);
     *result =
         (struct watch_result){.nothing = watch->validator == 0, .unreadable = watch->unreadable};
+    if (comment)
+        give_comment(watch, comment);
     if (watch->to >= 0)
         close(watch->to);
     if (watch->validator > 0)

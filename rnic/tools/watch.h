@@ -28,16 +28,16 @@ struct watch_result {
 /*
  * Starts to check the recordings in `folder`. `rocedrill` is the path of the validator, which
  * prints violations on standard error when it finds them, and its report on standard output at the
- * end. `copy` is the path of a file for all frames in order, or NULL, and `comment` the comment of
- * this file, or NULL. The caller owns `folder`, which must be empty now and must exist until
- * watch_end(). Returns NULL and sets errno on failure.
+ * end. `copy` is the path of a file for all frames in order, or NULL; the report names this file.
+ * `comment` is the comment of this file, or NULL. The caller owns `folder`, which must be empty
+ * now, and `copy`. Both must exist until watch_end(). Returns NULL and sets errno on failure.
  */
 struct watch *watch_start(struct run_folder *folder, const char *rocedrill, const char *copy,
                           const char *comment);
 
 /* Validates the remaining frames, sets *result and frees everything. `comment` replaces the comment
- * of watch_start(), unless either is NULL or the copy is a pipe. Call it after the programs have
- * ended. */
+ * of watch_start() in the report, and in the copy, unless either is NULL or the copy is a pipe.
+ * Call it after the programs have ended. */
 void watch_end(struct watch *watch, const char *comment, struct watch_result *result);
 
 #endif

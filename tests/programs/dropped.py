@@ -17,11 +17,11 @@ COMMAND = f"{SERVER} >/dev/null & for i in $(seq 50); do sleep 0.2; {SERVER} 127
 
 
 def run(args, *options):
-    """Runs ibv_rc_pingpong under rnic-run. Returns the standard error of rnic-run."""
+    """Runs ibv_rc_pingpong under rnic-run. Returns the standard error of rnic-run, and its output for --selfcheck."""
     command = [os.path.join(args.bin, "rnic-run"), "--net", *options, "--", "sh", "-c", COMMAND]
-    done = subprocess.run(command, stderr=subprocess.PIPE, text=True, timeout=120)
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
     assert done.returncode == 0, done
-    return done.stderr
+    return done.stderr + done.stdout
 
 
 def check(args, *options):
@@ -55,6 +55,8 @@ def main():
         printed = run(args, "--impair", "drop@op=send,nth=5", "--selfcheck", "-w", capture)
         cnt = int(re.search(r"^rnic-run: dropped (\d+) packets? because of --impair$", printed, re.M)[1])
         assert f"  impaired: rnic-run dropped {cnt} packet" in check(args, capture), capture
+        assert f"\n  impaired: rnic-run dropped {cnt} packet" in printed, printed
+        assert "standard input" not in printed, printed
         # rnic-run prints the number of drops also without a recording, and for received packets.
         printed = run(args, "--impair", "drop@op=send,nth=7,dir=in")
         assert "rnic-run: dropped" in printed, printed

@@ -86,6 +86,7 @@ def main():
         assert os.path.exists(done), "the programs did not end"
         assert process.returncode == 1, f"status {process.returncode}"
         assert RULE in out, "not in the report"
+        assert f"{keep}: " in out and "standard input" not in told + err + out, "the report does not name the recording"
         judged = subprocess.run([os.path.join(args.bin, "rocedrill"), "check", keep], text=True,
                                 stdout=subprocess.PIPE, check=False)
         assert judged.returncode == 1 and out.splitlines()[-1] == judged.stdout.splitlines()[-1], \

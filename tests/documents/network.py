@@ -33,7 +33,7 @@ CHECK, FILES, AGENT, LIVE, DRILL = (f"replay/docs/{name}.md" for name in ("check
 PIPE = "tcpdump -i eth0 -w - udp port 4791 | rocedrill check -"
 LIVE_CHECK = "rocedrill check --live eth0"
 PROMETHEUS = "rocedrill check --live eth0 --quiet --prometheus :9095"
-SSH = "ssh host tcpdump -i eth0 -U -w - udp port 4791 | rocedrill check --every 1s -"
+SSH = "ssh host 'tcpdump -i eth0 -U -w - udp port 4791 & cat >/dev/null; kill $!' | rocedrill check --every 1s -"
 TO_FILE = "tcpdump -i eth0 -w out.pcap udp port 4791"
 READ_FILE = "tcpdump -r out.pcap udp port 4791"
 FILE_RING = "tcpdump -i eth0 -s 384 -C 1000 -W 10 -w ring.pcap udp port 4791"
@@ -106,7 +106,8 @@ class Test:
             self.failed += 1
 
     def start(self, command, *prefix):
-        return subprocess.Popen([*prefix, "bash", "-c", command], cwd=self.dir, env=self.env, stdin=subprocess.DEVNULL,
+        # Standard input stays open until the end of the command, as that of a terminal.
+        return subprocess.Popen([*prefix, "bash", "-c", command], cwd=self.dir, env=self.env, stdin=subprocess.PIPE,
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
 
     def stop(self, child, number=signal.SIGINT):
@@ -177,17 +178,21 @@ def check_ssh(test):
                                 " StrictHostKeyChecking no\n UserKnownHostsFile /dev/null\n LogLevel ERROR\n")
     (folder / "bin/ssh").write_text(f'#!/bin/sh\nexec {shutil.which("ssh")} -F {folder}/ssh "$@"\n')
     (folder / "bin/ssh").chmod(0o755)
-    daemon = subprocess.Popen([server, "-D", "-e", "-f", folder / "sshd"], stderr=subprocess.DEVNULL)
+    # If this test is killed, the kernel also kills sshd and all its processes: tcpdump would run on without packets.
+    daemon = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", "unshare", "--pid", "--fork", "--kill-child", server, "-D", "-e",
+                               "-f", folder / "sshd"], stderr=subprocess.DEVNULL)
     try:
         until("sshd", lambda: ":0016 " in pathlib.Path("/proc/net/tcp").read_text())
+        before = sockets()
         out = test.capture(SSH)
         test.expect(SSH, test.connections(out), out)
+        until("end of tcpdump on the other host", lambda: sockets() == before)
         out = test.capture(f"{TOP}/plugin/rocedump --capture --extcap-interface rocedump-ssh --remote-host host "
                            f"--remote-interface eth0 --fifo {folder}/far.pcap")
         report = test.run("rocedrill check far.pcap")
         test.expect("rocedump --remote-host host", test.connections(report), out + report)
     finally:
-        daemon.terminate()
+        daemon.kill()
         daemon.wait()
 
 

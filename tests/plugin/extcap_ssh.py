@@ -56,7 +56,8 @@ def start_server(folder):
         script.write(f"#!/bin/sh\nexec {shutil.which('ssh')} -F none -o UserKnownHostsFile={folder}/known \"$@\"\n")
     os.chmod(f"{folder}/ssh", 0o755)
     sshd = shutil.which("sshd", path="/usr/sbin:" + os.environ["PATH"])
-    return subprocess.Popen(["unshare", "-m", "--pid", "--fork", "--kill-child", "sh", "-c", START, "sh", sshd, "-D", "-e", "-f", f"{folder}/sshd_config"],
+    # If this test is killed, the kernel also kills sshd and all its processes.
+    return subprocess.Popen(["setpriv", "--pdeathsig", "KILL", "unshare", "-m", "--pid", "--fork", "--kill-child", "sh", "-c", START, "sh", sshd, "-D", "-e", "-f", f"{folder}/sshd_config"],
                             stderr=subprocess.PIPE)
 
 

@@ -234,6 +234,13 @@ const struct slow_cause slow_answer_lost = {
     "roce.analysis.psn_gap || roce.analysis.nak_retransmission",
     SLOW_BY_LOST_RESPONSE};
 
+static void add_expired(struct strbuf *t, const struct slow_direction *w)
+{
+    strbuf_addf(t, "the ACK timeout of ");
+    slow_add_host(t, w->mine, w->its);
+    strbuf_addf(t, " expired %" PRIu64 "×", slow_go_backs(w, ROCE_CAUSE_TIMEOUT));
+}
+
 static void say_late(struct strbuf *t, const struct slow_direction *w)
 {
     uint64_t packets = w->mine->retx[ROCE_CAUSE_TIMEOUT].packets;
@@ -241,8 +248,7 @@ static void say_late(struct strbuf *t, const struct slow_direction *w)
     if (slow_is_one_sided(w))
         strbuf_addf(t, "the requester paused %" PRIu64 "×", slow_go_backs(w, ROCE_CAUSE_TIMEOUT));
     else
-        strbuf_addf(t, "the ACK timeout expired %" PRIu64 "×",
-                    slow_go_backs(w, ROCE_CAUSE_TIMEOUT));
+        add_expired(t, w);
     /* For spurious timeouts, look_spurious() appends the waits instead. */
     if (!slow_is_spurious(w)) {
         strbuf_addf(t, ", %s ", slow_is_one_sided(w) ? "for" : "after");

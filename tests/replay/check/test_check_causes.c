@@ -85,8 +85,8 @@ static void loss_before_a_timeout_is_described(void)
          "the requester retransmitted after a timeout; a sequence NAK for it was captured, but was "
          "lost behind the capture point, or ignored",
          false},
-        {"0 . 0 ^0 . ^0 12 . 12 ^2", "the ACK timeout expired 1×; the requester retransmitted 2 ",
-         false},
+        {"0 . 0 ^0 . ^0 12 . 12 ^2",
+         "the ACK timeout of 192.0.2.1 expired 1×; the requester retransmitted 2 ", false},
     };
 
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -260,7 +260,7 @@ static void cause_of_a_slow_flow_is_reported(void)
          {"had no receive buffer", "post receive buffers", "the requester waited 15.79 ms\n",
           "(67 %) were retransmitted after RNR NAKs: "}},
         {"rc-loss-acks",
-         {"the ACK timeout expired",
+         {"the ACK timeout of 192.0.2.1 expired",
           "check for drops (full queues, a priority without PFC, a bad link) from the capture "
           "point to 192.0.2.1",
           "the response was captured before the timeout: it was lost"}},

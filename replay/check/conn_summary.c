@@ -232,6 +232,59 @@ static void add_refused_for_now(struct strbuf *t, const struct roce_conn_summary
                 sum->facts.end_frame);
 }
 
+/* Appends which response the peer sent to the last request of a requester, or that it sent none.
+ * `refused`: it sent sequence NAKs. */
+static void add_response(struct strbuf *t, const struct roce_conn_summary *sum, bool refused)
+{
+    const struct roce_endpoint_summary *its = &sum->side[!(sum->facts.end_side & 1)];
+
+    add_end(t, its);
+    if (sum->facts.end_answered) {
+        strbuf_addf(t,
+                    " responded to the request with PSN %u, but the response did not reach the "
+                    "requester; ",
+                    sum->facts.end_psn);
+        strbuf_add_addr(t, sum->side[sum->facts.end_side & 1].addr);
+        strbuf_addf(t, " retransmitted it, and got no response");
+    } else if (refused)
+        strbuf_addf(t, " sent a sequence NAK for PSN %u %u time%s", sum->facts.end_psn,
+                    sum->facts.end_naks, sum->facts.end_naks == 1 ? "" : "s");
+    else
+        strbuf_addf(t, " did not respond to the request with PSN %u", sum->facts.end_psn);
+}
+
+/* Appends since when the side that did not respond has sent nothing, and whether its own requests
+ * were outstanding. */
+static void add_silence(struct strbuf *t, const struct roce_conn_summary *sum)
+{
+    const struct roce_end_silence *silence = &sum->silence;
+
+    if (silence->frame == 0)
+        return;
+    strbuf_addf(t, "; ");
+    strbuf_add_addr(t, sum->side[!(sum->facts.end_side & 1)].addr);
+    strbuf_addf(t, " sent no packet of this connection after frame %u", silence->frame);
+    if (silence->ns) {
+        strbuf_addf(t, ", for ");
+        strbuf_add_duration(t, silence->ns);
+    }
+    if (silence->pending)
+        strbuf_addf(t, ", although %u PSN%s of its own requests %s outstanding (first in frame %u)",
+                    silence->pending, silence->pending == 1 ? "" : "s",
+                    silence->pending == 1 ? "was" : "were", silence->pending_frame);
+}
+
+/* Appends for how long a requester has not retransmitted a request without a response. */
+static void add_no_retransmission(struct strbuf *t, const struct roce_conn_summary *sum)
+{
+    strbuf_addf(t, "; ");
+    strbuf_add_addr(t, sum->side[sum->facts.end_side & 1].addr);
+    strbuf_addf(t, " did not retransmit the request in the last ");
+    strbuf_add_duration(t, sum->silence.request_ns);
+    strbuf_addf(
+        t, ": its ACK timeout is longer, its QP ended, too, or the capture lacks the response");
+}
+
 /* Appends that a request has no response, and which QP enters the error state. */
 static void add_unanswered(struct strbuf *t, const struct roce_conn_summary *sum)
 {
@@ -257,12 +310,7 @@ static void add_unanswered(struct strbuf *t, const struct roce_conn_summary *sum
         add_fate(t, sum);
         return;
     }
-    add_end(t, its);
-    if (refused)
-        strbuf_addf(t, " sent a sequence NAK for PSN %u %u time%s", sum->facts.end_psn,
-                    sum->facts.end_naks, sum->facts.end_naks == 1 ? "" : "s");
-    else
-        strbuf_addf(t, " did not respond to the request with PSN %u", sum->facts.end_psn);
+    add_response(t, sum, refused);
     if (sum->facts.end == ROCE_END_UNANSWERED)
         strbuf_addf(t, " until the capture ended");
     if (sum->facts.end_tries)
@@ -271,9 +319,13 @@ static void add_unanswered(struct strbuf *t, const struct roce_conn_summary *sum
                     sum->facts.end_tries == 1 ? "" : "s");
     if (sum->facts.end_frame)
         strbuf_addf(t, ", last in frame %u", sum->facts.end_frame);
-    if (refused)
+    if (refused && !check_conn_not_retransmitted(&sum->facts))
         strbuf_addf(t, "; the packet never arrived undamaged");
-    add_fate(t, sum);
+    add_silence(t, sum);
+    if (check_conn_not_retransmitted(&sum->facts))
+        add_no_retransmission(t, sum);
+    else
+        add_fate(t, sum);
 }
 
 void check_conn_reason(struct strbuf *t, const struct roce_conn_summary *sum)
@@ -466,6 +518,18 @@ static void hint_paged(struct strbuf *t, const struct roce_conn_summary *sum)
     "no conformant responder sends this code (RC-RSP-108): check the peer's device and firmware, " \
     "and any device on the path that changes packets"
 
+/* Appends what to check if one side sent nothing more. */
+static void hint_silent(struct strbuf *t, const struct roce_conn_summary *sum)
+{
+    const struct roce_endpoint_summary *its = &sum->side[!(sum->facts.end_side & 1)];
+
+    strbuf_addf(t, "on ");
+    strbuf_add_addr(t, its->addr);
+    strbuf_addf(t,
+                ", check whether the program ended, the QP is in error or destroyed, or the host "
+                "or its link is down; if not, the path loses all packets to it or from it");
+}
+
 static void hint_unanswered(struct strbuf *t, const struct roce_conn_summary *sum,
                             const struct history_event *request, bool compared)
 {
@@ -477,8 +541,11 @@ static void hint_unanswered(struct strbuf *t, const struct roce_conn_summary *su
         strbuf_addf(t, RESERVED_HINT);
         return;
     }
-    if (sum->facts.end_naks && sum->facts.cm.retry_count < sum->facts.end_naks &&
-        sum->facts.end_repeats == 0 && sum->facts.cm.seen & 1u << ROCE_CM_REQ)
+    if (check_conn_not_retransmitted(&sum->facts)) {
+        strbuf_addf(t, "check whether the programs of both hosts still run and their QPs still "
+                       "exist, and whether the capture lost packets");
+    } else if (sum->facts.end_naks && sum->facts.cm.retry_count < sum->facts.end_naks &&
+               sum->facts.end_repeats == 0 && sum->facts.cm.seen & 1u << ROCE_CM_REQ)
         strbuf_addf(t,
                     "the program set retry_count to %u (struct rdma_conn_param), so the QP failed "
                     "at sequence NAK %u; 7 is the usual value",
@@ -492,6 +559,8 @@ static void hint_unanswered(struct strbuf *t, const struct roce_conn_summary *su
                     "check the peer's QP number, GID and state (not yet ready to receive, in "
                     "error, destroyed), whether its rq_psn is the PSN of this request, and whether "
                     "the path drops UDP port 4791");
+    else if (sum->silence.frame)
+        hint_silent(t, sum);
     else
         strbuf_addf(t, "the peer's QP was destroyed or is in error, or the path drops packets in "
                        "one direction");

@@ -77,6 +77,35 @@ static const char *end_text(const struct roce_conn_facts *facts)
     }
 }
 
+/* Appends why a connection failed or is stuck. */
+static void add_end_text(struct strbuf *t, const struct roce_conn_summary *sum)
+{
+    const struct roce_conn_facts *facts = &sum->facts;
+    bool silent = facts->end == ROCE_END_UNANSWERED || facts->end == ROCE_END_RETRY_EXHAUSTED;
+
+    if (check_conn_not_retransmitted(facts)) {
+        strbuf_addf(t, "a request got no answer in the last ");
+        strbuf_add_duration(t, sum->silence.request_ns);
+        strbuf_addf(t, " of the capture, and the sender did not retransmit it");
+        return;
+    }
+    if (!silent || sum->silence.frame == 0 || facts->end_damaged) {
+        strbuf_addf(t, "%s", end_text(facts));
+        return;
+    }
+    strbuf_add_addr(t, sum->side[!(facts->end_side & 1)].addr);
+    strbuf_addf(t, " sent nothing after frame %u, ", sum->silence.frame);
+    if (sum->silence.ns) {
+        strbuf_addf(t, "for ");
+        strbuf_add_duration(t, sum->silence.ns);
+        strbuf_addf(t, ", ");
+    }
+    strbuf_addf(t, "although ");
+    strbuf_add_addr(t, sum->side[facts->end_side & 1].addr);
+    strbuf_addf(t, facts->end == ROCE_END_UNANSWERED ? " retransmitted"
+                                                     : " retransmitted until it gave up");
+}
+
 /* Appends the number of RNR NAKs that `side` sent. */
 static void add_unready(struct strbuf *t, const struct roce_endpoint_summary *side)
 {
@@ -163,9 +192,11 @@ void headline_conn(struct strbuf *t, const struct roce_conn_summary *sum,
 
     strbuf_addf(t, "Connection #%u ", sum->facts.conn_index);
     if (check_conn_failed(sum)) {
-        strbuf_addf(t, "failed: %s", end_text(&sum->facts));
+        strbuf_addf(t, "failed: ");
+        add_end_text(t, sum);
     } else if (check_conn_stuck(sum)) {
-        strbuf_addf(t, "is stuck: %s", end_text(&sum->facts));
+        strbuf_addf(t, "is stuck: ");
+        add_end_text(t, sum);
     } else if (check_conn_lossy(sum)) {
         strbuf_addf(t, check_side_loses_more(sum, 0) || check_side_loses_more(sum, 1)
                            ? "lost at least "

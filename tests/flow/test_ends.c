@@ -214,7 +214,100 @@ static void go_backs_without_a_response_may_begin_with_different_psns(void)
     }
 }
 
+/* The responses to a READ are captured, but do not reach the requester, and then the responder
+ * falls silent. The analysis engine must report the missing response to the retransmissions and the
+ * last frame of the responder. A single retransmission, or a later packet of the responder, must
+ * prevent the report. */
+static void responder_that_falls_silent_is_found(void)
+{
+    static const struct {
+        unsigned retries;
+        bool responds; /* the responder answers the last retransmission */
+        bool pending;  /* a request of the responder is outstanding */
+        uint64_t silence;
+        enum roce_end end;
+    } rows[] = {{3, false, false, 0, ROCE_END_UNANSWERED},
+                {3, false, true, 0, ROCE_END_UNANSWERED},
+                {3, false, true, 900000000, ROCE_END_RETRY_EXHAUSTED},
+                {1, false, false, 0, ROCE_END_OPEN},
+                {3, true, false, 0, ROCE_END_OPEN}};
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct flowgen g;
+        struct roce_pkt p;
+
+        flowgen_begin(&g);
+        flowgen_send(&g, 0, 64);
+        flowgen_send(&g, 1, 64);
+        if (rows[i].pending) {
+            p = flowgen_req(&g, 1, ROCE_OP_RC_SEND_ONLY, 64);
+            flowgen_put(&g, 1, &p);
+        }
+        p = flowgen_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 64);
+        flowgen_put(&g, 0, &p);
+        flowgen_read_resp(&g, 1, p.bth.psn, 64, 0, 0);
+        for (unsigned k = 0; k < rows[i].retries; k++) {
+            flowgen_wait(&g, 80000000);
+            flowgen_put(&g, 0, &p);
+        }
+        if (rows[i].responds)
+            flowgen_read_resp(&g, 1, p.bth.psn, 64, 0, 0);
+        if (rows[i].silence)
+            flowgen_silence(&g, rows[i].silence);
+        judge_end(&g, &v);
+        expect_end(i, rows[i].end);
+        if (rows[i].end == ROCE_END_OPEN)
+            continue;
+        EXPECT_EQ(v.conn[0].silence.frame, rows[i].pending ? 7 : 6);
+        EXPECT_EQ(v.conn[0].silence.pending, rows[i].pending);
+        EXPECT_EQ(v.conn[0].silence.pending_frame, rows[i].pending ? 5 : 0);
+        CU_ASSERT(v.conn[0].silence.ns >= 239000000);
+        EXPECT_EQ(v.conn[0].facts.end_answered, true);
+    }
+}
+
+/* A request with AckReq is neither acknowledged nor retransmitted, while other traffic continues.
+ * The analysis engine must report that it has no response only if the time is longer than the ACK
+ * timeout of the requester. */
+static void request_without_response_and_retransmission_is_reported(void)
+{
+    static const struct {
+        uint64_t silence;
+        int timeout; /* code of the local ACK timeout in the REQ; -1: no CM messages */
+        bool ackreq;
+        enum roce_end end;
+    } rows[] = {{400000000, -1, true, ROCE_END_UNANSWERED},
+                {100000000, -1, true, ROCE_END_OPEN},
+                {400000000, -1, false, ROCE_END_OPEN},
+                {400000000, 14, true, ROCE_END_UNANSWERED},
+                {400000000, 18, true, ROCE_END_OPEN}};
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct flowgen g;
+        struct roce_pkt p;
+
+        flowgen_begin(&g);
+        if (rows[i].timeout >= 0) {
+            struct roce_cm_msg req = flowgen_cm_req(&g), rep = flowgen_cm_rep(&g);
+
+            req.req.primary_ack_timeout = (uint8_t)rows[i].timeout;
+            flowgen_cm(&g, 0, &req);
+            flowgen_cm(&g, 1, &rep);
+        }
+        flowgen_send(&g, 0, 64);
+        flowgen_send(&g, 0, 64);
+        p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+        p.bth.ackreq = rows[i].ackreq;
+        flowgen_put(&g, 0, &p);
+        flowgen_silence(&g, rows[i].silence);
+        judge_end(&g, &v);
+        expect_end(i, rows[i].end);
+    }
+}
+
 SUITE("flow.ends", TEST(rnr_nak_without_retry_is_a_give_up),
       TEST(requester_gave_up_only_if_the_capture_shows_it),
       TEST(sequence_nak_without_a_retry_left_is_a_give_up),
-      TEST(go_backs_without_a_response_may_begin_with_different_psns))
+      TEST(go_backs_without_a_response_may_begin_with_different_psns),
+      TEST(responder_that_falls_silent_is_found),
+      TEST(request_without_response_and_retransmission_is_reported))

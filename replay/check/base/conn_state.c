@@ -17,6 +17,11 @@ bool check_conn_stuck(const struct roce_conn_summary *sum)
     return sum->facts.end == ROCE_END_UNANSWERED || sum->facts.end == ROCE_END_RNR_WAITING;
 }
 
+bool check_conn_not_retransmitted(const struct roce_conn_facts *facts)
+{
+    return facts->end == ROCE_END_UNANSWERED && facts->end_waits;
+}
+
 bool check_conn_lossy(const struct roce_conn_summary *sum)
 {
     return sum->side[0].lost_messages + sum->side[1].lost_messages > 0;

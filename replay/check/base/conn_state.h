@@ -15,6 +15,10 @@ bool check_conn_failed(const struct roce_conn_summary *sum);
  * stopped. */
 bool check_conn_stuck(const struct roce_conn_summary *sum);
 
+/* Returns whether the last request of a stuck connection got no response, and its requester did not
+ * retransmit it when its ACK timeout must have expired. */
+bool check_conn_not_retransmitted(const struct roce_conn_facts *facts);
+
 /* Returns whether a service without retransmission (UC) lost messages. */
 bool check_conn_lossy(const struct roce_conn_summary *sum);
 

@@ -423,12 +423,16 @@ struct roce_conn_facts {
 
     /* How the connection ended. */
     enum roce_end end;
-    uint8_t end_side;     /* side whose QP stopped */
-    uint8_t end_syndrome; /* Syndrome of the fatal NAK. If retries were exhausted: a reserved
-                           * syndrome of the last response, which requesters ignore. Otherwise 0. */
-    bool end_paged;       /* the last RNR NAKs were for a request that needs no receive WQE
-                           * (on-demand paging) */
-    bool end_damaged;     /* every transmission of the last request had a wrong ICRC */
+    uint8_t end_side;      /* side whose QP stopped */
+    uint8_t end_syndrome;  /* Syndrome of the fatal NAK. If retries were exhausted: a reserved
+                            * syndrome of the last response, which requesters ignore. Otherwise 0. */
+    bool end_paged : 1;    /* the last RNR NAKs were for a request that needs no receive WQE
+                            * (on-demand paging) */
+    bool end_damaged : 1;  /* every transmission of the last request had a wrong ICRC */
+    bool end_answered : 1; /* a response to the request was captured before its latest
+                            * retransmissions, which got no response */
+    bool end_waits : 1;    /* ROCE_END_UNANSWERED: the requester did not retransmit the request
+                            * again, although its ACK timeout must have expired */
     uint32_t end_psn;
     uint32_t end_frame; /* frame of the packet that ended the connection: NAK, DREQ, REJ, last RNR
                          * NAK or last retransmission */
@@ -441,8 +445,21 @@ struct roce_conn_facts {
     uint8_t end_naks;           /* number of sequence NAKs for the request in end_request_frame */
 };
 
+/* End of a connection without a response (ROCE_END_UNANSWERED, ROCE_END_RETRY_EXHAUSTED): silence
+ * of the side that did not respond. */
+struct roce_end_silence {
+    uint32_t frame;         /* last frame of this side; 0: it sent packets after the latest
+                             * transmission of the request, or none at all */
+    uint32_t pending;       /* number of PSNs of its own outstanding requests */
+    uint32_t pending_frame; /* frame of the latest transmission of the first of them; 0: none */
+    uint64_t ns;            /* time from `frame` to the end of the capture, ns; 0 if unknown */
+    uint64_t request_ns;    /* time from the latest transmission of the request to the end of the
+                             * capture, ns */
+};
+
 struct roce_conn_summary {
     struct roce_conn_facts facts;
+    struct roce_end_silence silence;
     struct roce_endpoint_summary side[2];
 };
 

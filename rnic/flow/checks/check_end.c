@@ -38,6 +38,8 @@ static bool end_at(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_e
     sum->end_damaged = false;
     sum->end_syndrome = 0;
     sum->end_paged = rnr && e && roce_sent_is_paged(e);
+    sum->end_answered = !rnr && side->req.una_known && roce_diff(psn, side->req.una) < 0;
+    sum->end_waits = false;
     return true;
 }
 
@@ -190,6 +192,49 @@ static bool is_going_back(struct roce_endpoint *side)
            roce_peer(side)->rsp.last_frame < req->retx.frame;
 }
 
+/* Records that the requester retransmitted requests after timeouts, although their responses were
+ * captured, and that no response followed the latest retransmissions. The responses were lost
+ * behind the capture point, and then the responder fell silent. */
+static void end_answered(struct roce_ctx *ctx, struct roce_endpoint *side)
+{
+    const struct roce_req *req = &side->req;
+    const struct roce_sent_packet *e = roce_window_get(&side->req.win, req->retry_psn);
+    const struct roce_sent_packet *newest = roce_window_tail(&req->win);
+    bool unanswered = newest && newest->frame < req->retx.frame &&
+                      roce_peer(side)->rsp.last_frame < req->retx.frame;
+
+    if (!e || !unanswered || req->timeouts < 2 || req->rounds < 2)
+        return;
+    gave_up(
+        ctx, side,
+        is_retry_exhausted(ctx, req->timeouts, req->last_time, roce_cold_of(side)->timeout_max_ns)
+            ? ROCE_END_RETRY_EXHAUSTED
+            : ROCE_END_UNANSWERED,
+        req->retry_psn, e->last_frame, e->time, e->frame);
+    if (e->psn != req->retry_psn) /* the requester retransmitted only the last part of the READ */
+        ctx->conn->facts.end_tries = req->timeouts;
+}
+
+/* Returns whether the oldest outstanding request `e` calls for a response, and got none for much
+ * longer than the requester would wait before a retransmission. */
+static bool is_long_unanswered(const struct roce_ctx *ctx, const struct roce_endpoint *side,
+                               const struct roce_sent_packet *e)
+{
+    const struct roce_cold_counters *cold = roce_cold_of(side);
+    uint64_t timeout = roce_timeout_of(side), wait = WAIT_NS;
+
+    if (cold->timeout_max_ns * SILENCE_CNT > wait)
+        wait = cold->timeout_max_ns * SILENCE_CNT;
+    if (timeout != ROCE_NEVER_NS && timeout / 8 * 9 * 4 > wait)
+        wait = timeout / 8 * 9 * 4; /* a timer expires after T to 4 T (R149) */
+    if (roce_opcode_is_answered(roce_opcode(e->op))
+            ? roce_peer(side)->rsp.last_frame > e->last_frame
+            : !(e->flags & ROCE_SENT_ACKREQ))
+        return false;
+    return roce_since(e->time, ctx->flow->last_time) > wait &&
+           roce_since(side->req.last_time, ctx->flow->last_time) > wait;
+}
+
 static void end_side(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     struct roce_endpoint *peer = roce_peer(side);
@@ -215,8 +260,10 @@ static void end_side(struct roce_ctx *ctx, struct roce_endpoint *side)
         return;
     }
     roce_reads_done_at_end(ctx, side);
-    if (roce_diff(req->nxt, req->una) <= 0)
+    if (roce_diff(req->nxt, req->una) <= 0) {
+        end_answered(ctx, side);
         return;
+    }
     e = req->win.acked < req->win.cnt ? roce_window_at(&req->win, req->win.acked) : NULL;
     if (rsp->rnr && is_rnr_exhausted(ctx, rsp))
         gave_up(ctx, side, ROCE_END_RNR_EXHAUSTED, rsp->rnr_psn, rsp->rnr_frame, rsp->rnr_time,
@@ -244,6 +291,8 @@ static void end_side(struct roce_ctx *ctx, struct roce_endpoint *side)
                     ? ROCE_END_RETRY_EXHAUSTED
                     : ROCE_END_UNANSWERED,
                 e->psn, e->last_frame, e->time, e->frame);
+    else if (e && ctx->conn->facts.end == ROCE_END_OPEN && is_long_unanswered(ctx, side, e))
+        ctx->conn->facts.end_waits = end_at(ctx, side, ROCE_END_UNANSWERED, e->psn, e->last_frame);
     if (ctx->conn->facts.end == ROCE_END_OPEN || ctx->conn->facts.end == ROCE_END_UNANSWERED ||
         ctx->conn->facts.end == ROCE_END_RNR_WAITING) {
         if (e && (e->flags & ROCE_SENT_ACKREQ) &&

@@ -100,12 +100,69 @@ static void fill_side(const struct roce_endpoint *side, struct roce_hist *room,
     }
 }
 
+/* Sets `frame` and `ns` of *out to the latest packet of `side` and the time from it to `now`. If
+ * the packet is a duplicate ACK, its time is unknown, and `ns` is 0. */
+static void find_latest(const struct roce_endpoint *side, uint64_t now,
+                        struct roce_end_silence *out)
+{
+    const struct roce_cold_counters *cold = roce_cold_of(side);
+    const struct roce_rsp *rsp = &side->rsp;
+
+    if (rsp->started) {
+        out->frame = rsp->last_frame;
+        out->ns = rsp->dup_num ? 0 : UINT64_C(1000) * (uint32_t)(roce_us(now) - rsp->last_us);
+    }
+    for (uint32_t i = 0; i < side->req.win.cnt; i++) {
+        const struct roce_sent_packet *e = roce_window_at(&side->req.win, i);
+
+        if (e->last_frame > out->frame) {
+            out->frame = e->last_frame;
+            out->ns = roce_since(e->time, now);
+        }
+    }
+    if (cold->bad_last > out->frame) {
+        out->frame = cold->bad_last;
+        out->ns = roce_since(cold->bad_last_time, now);
+    }
+    if (cold->cnp_time && roce_since(cold->cnp_time, now) < out->ns)
+        out->frame = 0; /* a CNP shows that the endpoint is not silent */
+}
+
+/* Sets *out to the silence of the side that did not respond to the last request. */
+static void fill_silence(const struct roce_flow *flow, const struct roce_conn *conn,
+                         struct roce_end_silence *out)
+{
+    const struct roce_conn_facts *facts = &conn->facts;
+    const struct roce_endpoint *side = &conn->side[facts->end_side & 1], *peer = roce_peer(side);
+    const struct roce_req *req = &peer->req;
+    const struct roce_sent_packet *e = NULL;
+    uint64_t now = flow->last_time;
+
+    *out = (struct roce_end_silence){0};
+    if ((facts->end != ROCE_END_UNANSWERED && facts->end != ROCE_END_RETRY_EXHAUSTED) ||
+        !conn->paired || conn->self)
+        return;
+    for (uint32_t i = 0; i < side->req.win.cnt && !e; i++)
+        if (roce_sent_has(roce_window_at(&side->req.win, i), facts->end_psn))
+            e = roce_window_at(&side->req.win, i);
+    out->request_ns = e ? roce_since(e->time, now) : 0;
+    find_latest(peer, now, out);
+    if (out->frame > facts->end_frame)
+        out->frame = 0;
+    if (out->frame == 0 || !req->started || !req->una_known || roce_diff(req->nxt, req->una) <= 0 ||
+        req->win.acked >= req->win.cnt)
+        return;
+    out->pending = (uint32_t)roce_diff(req->nxt, req->una);
+    out->pending_frame = roce_window_at(&req->win, req->win.acked)->last_frame;
+}
+
 void roce_summary_fill(const struct roce_flow *flow, const struct roce_conn *conn,
                        struct roce_conn_summary *out)
 {
     out->facts = conn->facts;
     out->facts.complete = conn->paired && !conn->inconsistent && !conn->facts.truncated &&
                           !conn->side[0].req.moved && !conn->side[1].req.moved;
+    fill_silence(flow, conn, &out->silence);
     out->facts.ambiguous = !conn->paired && conn->side[0].pair_ambiguous;
     for (int i = 0; i < 2; i++) {
         const struct roce_endpoint *side = &conn->side[i];

@@ -287,6 +287,64 @@ static void unanswered_request_is_reported_as_stuck(void)
     checkrun_free(&r);
 }
 
+/* The response to a READ does not reach the requester, and then the responder falls silent,
+ * although a request of it is outstanding. The headline and the report name it and its last frame.
+ */
+static void silent_side_is_named(void)
+{
+    struct flowgen g;
+    struct roce_pkt p;
+    struct checkrun r, json;
+
+    flowgen_init(&g);
+    flowgen_send(&g, 0, 64);
+    flowgen_send(&g, 1, 64);
+    p = flowgen_req(&g, 1, ROCE_OP_RC_SEND_ONLY, 64);
+    flowgen_put(&g, 1, &p);
+    p = flowgen_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 64);
+    flowgen_put(&g, 0, &p);
+    flowgen_read_resp(&g, 1, p.bth.psn, 64, 0, 0);
+    for (unsigned k = 0; k < 3; k++) {
+        flowgen_wait(&g, 80000000);
+        flowgen_put(&g, 0, &p);
+    }
+    checkrun_write_flow("silent.pcap", &g);
+    r = checkrun("check $T/silent.pcap");
+    json = checkrun("check --json - $T/silent.pcap");
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "stuck connections:\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "but the response did not reach the requester\n"));
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(r.out, " sent no packet of this connection after frame 7, for 240 ms, although "
+                      "1 PSN of its own requests was outstanding (first in frame 5)\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "check whether the program ended"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(json.out, " sent nothing after frame 7, for 240 ms, although "));
+    checkrun_free(&r);
+    checkrun_free(&json);
+}
+
+/* A request has no response and is not retransmitted while other traffic continues. The report
+ * says for how long, and that the capture may lack the response. */
+static void unanswered_request_without_retransmission_is_reported(void)
+{
+    struct flowgen g;
+    struct roce_pkt p;
+    struct checkrun r;
+
+    flowgen_init(&g);
+    flowgen_send(&g, 0, 64);
+    p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+    flowgen_put(&g, 0, &p);
+    flowgen_silence(&g, SILENCE_NS);
+    checkrun_write_flow("quiet.pcap", &g);
+    r = checkrun("check $T/quiet.pcap");
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "stuck connections:\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "did not retransmit the request in the last 1 s: its ACK "
+                                         "timeout is longer, its QP ended, too, or the capture "
+                                         "lacks the response\n"));
+    CU_ASSERT_PTR_NULL(strstr(r.out, "IBV_WC_"));
+    checkrun_free(&r);
+}
+
 /* A CM REQ has no answer, and the connection has no other packets. The report must name the REQ. */
 static void unanswered_cm_request_is_reported(void)
 {
@@ -404,6 +462,7 @@ SUITE("replay.check_ends", TEST(rnr_naks_of_a_full_transmit_queue_are_possible_w
       TEST(packets_after_a_failure_are_not_shown_as_its_cause),
       TEST(rnr_naks_by_page_faults_are_reported), TEST(end_of_a_failed_requester_is_reported),
       TEST(altered_retransmission_is_the_cause_of_a_nak),
-      TEST(unanswered_request_is_reported_as_stuck),
+      TEST(unanswered_request_is_reported_as_stuck), TEST(silent_side_is_named),
+      TEST(unanswered_request_without_retransmission_is_reported),
       TEST(requests_without_responses_state_the_time), TEST(unanswered_cm_request_is_reported),
       TEST(missing_rtu_is_reported), TEST(rejection_by_the_active_side_is_described))

@@ -53,8 +53,8 @@ static void headline_names_the_worst_trouble(void)
         {"uc-loss", "data lost",
          "Connection #0 lost at least 1 message for good: its service (UC) never retransmits."},
         {"rc-retry-exhausted", "stuck",
-         "Connection #0 is stuck: the sender retransmitted, and no answer came until the capture "
-         "ended."},
+         "Connection #0 is stuck: 192.0.2.2 sent nothing after frame 2, for 202.1 ms, although "
+         "192.0.2.1 retransmitted."},
         {"multi-qp", "no problem",
          "No problem found: 4 connections, 39 packets, none failed, stuck or slow."},
     };

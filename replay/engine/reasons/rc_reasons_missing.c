@@ -12,6 +12,17 @@
  * captured. The packet is the request that a response answers, an earlier request, or an earlier
  * response. */
 
+/* Returns the highest relative PSN of response `event` and the responses before it. */
+static int64_t highest_response(const struct inferred_setup *s, uint32_t event)
+{
+    int64_t highest = s->event[event].rel;
+
+    for (uint32_t i = event; i-- > 0 && event - i <= LOOK_BACK;)
+        if (s->event[i].response && s->event[i].usable && s->event[i].rel > highest)
+            highest = s->event[i].rel;
+    return highest;
+}
+
 bool answers_uncaptured_request(const struct inferred_setup *s, uint32_t event, int64_t high)
 {
     const struct trace_packet *p = event_packet(s, event);
@@ -21,8 +32,6 @@ bool answers_uncaptured_request(const struct inferred_setup *s, uint32_t event, 
     int64_t end = before ? before->rel + before->cnt - 1 : s->first - 1;
     int64_t low = rel > high && high < end ? high : end;
     const struct request_pkt *e = request_at(s, low);
-    int64_t more = rel - low; /* maximum number of messages executed after PSN `low`: one for each
-                               * PSN */
     int32_t done = roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(request_table_msn(s, low)));
     int32_t least = 1; /* minimum number of messages executed after `low` */
 
@@ -36,7 +45,9 @@ bool answers_uncaptured_request(const struct inferred_setup *s, uint32_t event, 
      * counts at least the captured messages. */
     if (s->msn_votes == 0)
         return done >= least || done < -MSN_WRAPPED;
-    return done >= least && done <= more;
+    /* At most one message was executed for each PSN after `low`. If the response answers a
+     * duplicate, it also counts later messages, to which the responses were captured before. */
+    return done >= least && done <= highest_response(s, event) - low;
 }
 
 static bool answers_after_high(const struct response_case *c)
@@ -254,6 +265,41 @@ static bool follows_lost_data(const struct response_case *c)
     return answers_late_copy(c, e->rel);
 }
 
+/* Returns whether the capture lacks a packet that the requester sent after request `e` and before
+ * response `event`. Returns true also if the IPv4 identifications do not show it. */
+static bool lacks_between(const struct inferred_setup *s, const struct request_pkt *e,
+                          uint32_t event)
+{
+    const struct trace_packet *before = event_packet(s, e->event);
+
+    for (uint32_t i = e->event + 1; i < event; i++) {
+        const struct trace_packet *p = event_packet(s, i);
+
+        if (s->event[i].response)
+            continue;
+        if (!trace_sent_once(s->trace, before, p) && !trace_shows_all_between(s->trace, before, p))
+            return true;
+        before = p;
+    }
+    return false;
+}
+
+/* Returns whether an ACK of Linux rxe answers a duplicate of the last captured request, and its MSN
+ * also counts READs after this request, which the capture lacks. The PSN in such an ACK excludes
+ * the READs (D7). */
+static bool counts_unseen_reads(const struct response_case *c)
+{
+    const struct inferred_setup *s = setup_of(c);
+    int64_t rel = s->event[c->event].rel;
+    const struct request_pkt *e = request_at(s, rel);
+
+    return c->rxe && c->counts && c->duplicate && event_is_syndrome(s, c->event, ROCE_SYN_ACK) &&
+           e && e == &s->req[s->req_cnt - 1] && c->high == rel && !event_fetches(s, e->event) &&
+           roce_psn_diff(roce_psn_of(event_packet(s, c->event)->msn),
+                         roce_psn_of(request_table_msn(s, rel))) > 0 &&
+           lacks_between(s, e, c->event);
+}
+
 const struct inconclusive_rule reasons_missing[] = {
     /* clang-format off */
     {answers_after_high, true, "lacks the request of this response"},
@@ -265,6 +311,7 @@ const struct inconclusive_rule reasons_missing[] = {
     {answers_unseen,     true, "lacks the request of this response"},
     {follows_lost_data,  true, "lacks the READ response before this ACK"},
     {answers_restart,    true, "lacks the retransmitted READ of this response"},
+    {counts_unseen_reads, false, "lacks a READ that the MSN of this ACK counts"},
     {NULL, false, NULL},
     /* clang-format on */
 };

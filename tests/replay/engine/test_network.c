@@ -613,6 +613,68 @@ static void a_late_copy_of_a_later_request_may_cause_a_nak(void)
     }
 }
 
+/* The capture lacks a READ after a WRITE. The ACK of a duplicate WRITE counts the READ (D7). If the
+ * identifications show that the capture has all packets of the requester, or if a later request was
+ * captured, the MSN differs. */
+static void an_ack_of_a_duplicate_counts_an_uncaptured_read(void)
+{
+    enum { LACKS, SHOWS_ALL, CONTINUES, FIRST_COPY, CASES };
+
+    for (unsigned i = 0; i < CASES; i++) {
+        uint32_t frame, copy = 0;
+        struct talk t;
+
+        talk_init(&t);
+        for (uint32_t psn = 0; psn < 12; psn++) {
+            talk_send(&t, ROCE_OP_RC_SEND_ONLY, psn, 10, 1);
+            talk_ack(&t, psn, ACK, psn + 1);
+        }
+        talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 12, VA, RKEY, 20, 20, 1);
+        if (i != FIRST_COPY) {
+            talk_ack(&t, 12, ACK, 13);
+            copy = talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 12, VA, RKEY, 20, 20, 1);
+        }
+        frame = talk_ack(&t, 12, ACK, 14);
+        if (i == CONTINUES) {
+            talk_send(&t, ROCE_OP_RC_SEND_ONLY, 13, 10, 1);
+            talk_ack(&t, 13, ACK, 14);
+        }
+        talk_number(&t, i == SHOWS_ALL || i == CONTINUES ? 0 : copy);
+        if (i == LACKS) {
+            expect_holds(&t, 0, 1);
+            continue;
+        }
+        talk_expect_diff(&t, PEER, frame, "aeth.msn");
+        talk_free(&t);
+    }
+}
+
+/* The capture lacks two READs. The responder answers a duplicate of the first one after the second
+ * one, so its MSN counts both. If it counts more messages than the responses show PSNs, it differs.
+ */
+static void the_answer_to_an_uncaptured_duplicate_counts_later_reads(void)
+{
+    for (uint32_t msn = 4; msn <= 5; msn++) {
+        uint32_t frame;
+        struct talk t;
+
+        talk_init(&t);
+        for (uint32_t psn = 5; psn < 7; psn++) {
+            talk_send(&t, ROCE_OP_RC_SEND_ONLY, psn, 10, 1);
+            talk_ack(&t, psn, ACK, psn - 4);
+        }
+        talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 7, 3, 64, 2);
+        talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 8, 4, 64, 3);
+        frame = talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 7, msn, 64, 2);
+        if (msn == 4) {
+            expect_holds(&t, 0, 0);
+            continue;
+        }
+        talk_expect_diff(&t, PEER, frame, "answer");
+        talk_free(&t);
+    }
+}
+
 SUITE("replay.network", TEST(start_msn_is_not_taken_from_acks_of_duplicates),
       TEST(start_msn_is_not_taken_from_two_equal_acks),
       TEST(a_delayed_request_arrives_as_a_duplicate), TEST(a_delayed_request_finds_no_receive_wqe),
@@ -628,6 +690,8 @@ SUITE("replay.network", TEST(start_msn_is_not_taken_from_acks_of_duplicates),
       TEST(a_sequence_nak_may_follow_a_lost_rnr_nak),
       TEST(a_sequence_nak_may_follow_rnr_naks_of_two_requests),
       TEST(an_ack_of_an_unseen_copy_counts_later_messages),
+      TEST(an_ack_of_a_duplicate_counts_an_uncaptured_read),
+      TEST(the_answer_to_an_uncaptured_duplicate_counts_later_reads),
       TEST(a_requester_may_finish_its_retransmission_after_a_nak),
       TEST(a_responder_may_keep_more_resources_than_ours),
       TEST(a_wrong_ack_after_the_copy_of_an_old_read_is_the_only_difference),

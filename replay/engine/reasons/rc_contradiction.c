@@ -195,24 +195,47 @@ bool repeats_sequence_nak(const struct inferred_setup *s, uint32_t event, bool r
     return false;
 }
 
+/* Returns whether the MSNs of two responses near response `event` decrease. The MSN of a responder
+ * never decreases, so the network reordered these two. */
+static bool others_are_reordered(const struct inferred_setup *s, uint32_t event)
+{
+    uint32_t first = event > LOOK_BACK ? event - LOOK_BACK : 0, before = EVENT_NONE;
+
+    for (uint32_t i = first; i < s->event_cnt && (i < event || i - event <= LOOK_BACK); i++) {
+        if (i == event || !s->event[i].response || !s->event[i].usable ||
+            s->event[i].before_first || !counts_messages(s, i))
+            continue;
+        if (before != EVENT_NONE && roce_psn_diff(roce_psn_of(event_packet(s, i)->msn),
+                                                  roce_psn_of(event_packet(s, before)->msn)) < 0)
+            return true;
+        before = i;
+    }
+    return false;
+}
+
 /* Returns whether a NAK that refuses the retransmission of an executed READ or atomic may be the
  * last response that the responder sent. Two conditions must hold. The network reorders responses.
- * The responses captured after the NAK show no request as executed beyond those that the responses
- * before the NAK show as executed. */
+ * Each request that a response captured after the NAK shows as executed is counted by the MSN of
+ * the NAK, or a response before the NAK shows it as executed. */
 static bool may_be_last(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
+    roce_psn msn = roce_psn_of(event_packet(s, c->event)->msn);
     int64_t shown = INT64_MIN; /* last PSN that responses before the NAK show as executed */
 
-    if (!c->reorders || !refuses_repeated(c))
+    if (!refuses_repeated(c) || !(c->reorders || others_are_reordered(s, c->event)))
         return false;
     for (uint32_t i = c->event; i-- > 0 && c->event - i <= LOOK_BACK;)
         if (s->event[i].response && s->event[i].usable && !s->event[i].before_first &&
             event_executed_to(s, i) > shown && request_table_msn_fits(s, i))
             shown = event_executed_to(s, i);
-    for (uint32_t i = c->event + 1; i < s->event_cnt && i - c->event <= LOOK_BACK; i++)
-        if (s->event[i].response && s->event[i].usable && event_executed_to(s, i) > shown)
+    for (uint32_t i = c->event + 1; i < s->event_cnt && i - c->event <= LOOK_BACK; i++) {
+        int64_t executed = event_executed_to(s, i);
+
+        if (s->event[i].response && s->event[i].usable && executed > shown &&
+            roce_psn_diff(roce_psn_of(request_table_msn(s, executed)), msn) > 0)
             return false;
+    }
     return true;
 }
 

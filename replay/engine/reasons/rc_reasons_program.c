@@ -132,7 +132,7 @@ static bool answers_forgotten(const struct response_case *c)
 
 const struct inconclusive_rule reasons_program[] = {
     /* clang-format off */
-    {refuses_repeated,      true,  "does not show when the program deregistered the memory"},
+    {refuses_repeated,      false, "does not show when the program deregistered the memory"},
     {refuses_rest,          true,  "does not show when the program deregistered the memory"},
     {follows_other_request, true,  "does not show which of two requests with one PSN was executed"},
     {answers_forgotten,     false, "shows a response to an older READ than our responder keeps"},

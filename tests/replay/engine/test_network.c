@@ -675,6 +675,36 @@ static void the_answer_to_an_uncaptured_duplicate_counts_later_reads(void)
     }
 }
 
+/* The network reorders the responses to READs. The responder's program deregisters the memory, and
+ * the responder refuses a duplicate READ. The response to another READ is captured after this NAK,
+ * and shows no message as executed that the NAK does not count. Without reordering, the NAK would
+ * be the last response. */
+static void a_refused_duplicate_may_precede_a_late_response(void)
+{
+    for (unsigned reordered = 0; reordered <= 1; reordered++) {
+        uint32_t frame;
+        struct talk t;
+
+        talk_init(&t);
+        for (uint32_t psn = 5; psn < 9; psn++)
+            talk_read(&t, psn, VA, RKEY, 64);
+        talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 5, 1, 64, 2);
+        talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 6 + reordered, 2 + reordered, 64, 2);
+        talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 7 - reordered, 3 - reordered, 64, 2);
+        t.time += 5 * MS;
+        for (uint32_t psn = 6; psn < 9; psn++)
+            talk_read(&t, psn, VA, RKEY, 64);
+        frame = talk_ack(&t, 6, ROCE_SYNDROME_NAK | ROCE_NAK_REMOTE_ACCESS, 4);
+        talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 8, 4, 64, 2);
+        if (reordered) {
+            expect_holds(&t, 0, 1);
+            continue;
+        }
+        talk_expect_diff(&t, PEER, frame, "aeth.syndrome");
+        talk_free(&t);
+    }
+}
+
 SUITE("replay.network", TEST(start_msn_is_not_taken_from_acks_of_duplicates),
       TEST(start_msn_is_not_taken_from_two_equal_acks),
       TEST(a_delayed_request_arrives_as_a_duplicate), TEST(a_delayed_request_finds_no_receive_wqe),
@@ -691,6 +721,7 @@ SUITE("replay.network", TEST(start_msn_is_not_taken_from_acks_of_duplicates),
       TEST(a_sequence_nak_may_follow_rnr_naks_of_two_requests),
       TEST(an_ack_of_an_unseen_copy_counts_later_messages),
       TEST(an_ack_of_a_duplicate_counts_an_uncaptured_read),
+      TEST(a_refused_duplicate_may_precede_a_late_response),
       TEST(the_answer_to_an_uncaptured_duplicate_counts_later_reads),
       TEST(a_requester_may_finish_its_retransmission_after_a_nak),
       TEST(a_responder_may_keep_more_resources_than_ours),

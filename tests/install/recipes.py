@@ -5,6 +5,7 @@
     recipes.py check                 fails if a recipe is longer than 15 lines, or names a file that the source tree lacks
     recipes.py containerfile STAGE   prints the steps of a stage: "run COMMAND" or "copy FROM TO"
     recipes.py ci NUMBER             prints the steps of a yaml block of ci.md, one per line
+    recipes.py folder                prints the commands of ci.md that replace a container by a folder
 
 tests/matrix recipes runs the steps in fresh systems. The test documents.replay.docs.ci runs the steps of ci.md that
 install no packages. STAGE and NUMBER begin with 1.
@@ -50,6 +51,10 @@ def blocks():
     """Returns the yaml blocks of ci.md, each as a list of lines."""
     return [block.splitlines() for block in
             re.findall(r"^```yaml\n(.*?)^```$", DOCUMENT.read_text(encoding="utf-8"), re.M | re.S)]
+
+
+def folder_commands():
+    return re.search(r"^```sh\n(debootstrap .*?)\n```$", DOCUMENT.read_text(encoding="utf-8"), re.M | re.S)[1]
 
 
 def steps_of(block):
@@ -98,6 +103,8 @@ def main():
         return check()
     if action == "containerfile":
         print("\n".join(" ".join(step) for step in stages()[number][1]))
+    elif action == "folder":
+        print(folder_commands())
     elif action == "ci":
         print("\n".join(steps_of(blocks()[number])))
     else:

@@ -365,8 +365,7 @@ static void print_slow(struct page *page, const struct check_conn *conn)
  * number of connections for which it returns true, including those that the report does not
  * list. */
 static void print_stories(struct page *page, bool (*kind)(const struct roce_conn_summary *),
-                          void (*print)(struct page *, const struct check_conn *), uint64_t cnt,
-                          const char *what)
+                          void (*print)(struct page *, const struct check_conn *), uint64_t cnt)
 {
     const struct check_report *r = page->r;
     const uint32_t max = limit_of(page, SUMMARY_REASONS);
@@ -380,8 +379,8 @@ static void print_stories(struct page *page, bool (*kind)(const struct roce_conn
             shown++;
         }
     if (cnt > shown)
-        fprintf(page->out, "  ... and %" PRIu64 " more connections that %s%s\n", cnt - shown, what,
-                page->verbose ? "" : " (-v)");
+        fprintf(page->out, "  ... and %" PRIu64 " more connection%s%s\n", cnt - shown,
+                cnt - shown == 1 ? "" : "s", page->verbose ? "" : " (-v)");
 }
 
 /* Prints how many messages each side of a UC connection lost. UC does not retransmit, so these
@@ -510,32 +509,32 @@ static void print_failures(struct page *page)
     if (r->failed + r->rejection_cnt) {
         fprintf(page->out, "failures:\n");
         print_rejections(page);
-        print_stories(page, check_conn_failed, print_story, r->failed, "failed");
+        print_stories(page, check_conn_failed, print_story, r->failed);
     }
     if (r->stuck + unanswered) {
         fprintf(page->out, "stuck connections:\n");
         print_all_unanswered(page, unanswered);
-        print_stories(page, check_conn_stuck, print_story, r->stuck, "got stuck");
+        print_stories(page, check_conn_stuck, print_story, r->stuck);
     }
     if (r->slow) {
         print_slow_head(page);
-        print_stories(page, check_conn_slow, print_slow, r->slow, "were slowed");
+        print_stories(page, check_conn_slow, print_slow, r->slow);
     }
     if (r->lossy) {
         fprintf(page->out, "lost messages:\n");
-        print_stories(page, check_conn_lossy, print_lost, r->lossy, "lost messages");
+        print_stories(page, check_conn_lossy, print_lost, r->lossy);
     }
     if (r->marked) {
         fprintf(page->out, "congestion without notification:\n");
-        print_stories(page, check_conn_marked, print_marked, r->marked, "were marked");
+        print_stories(page, check_conn_marked, print_marked, r->marked);
     }
     if (r->notified) {
         fprintf(page->out, "congestion:\n");
-        print_stories(page, check_conn_notified, print_notified, r->notified, "received CNPs");
+        print_stories(page, check_conn_notified, print_notified, r->notified);
     }
     if (r->paused) {
         fprintf(page->out, "paused connections:\n");
-        print_stories(page, check_conn_paused, print_slow, r->paused, "paused");
+        print_stories(page, check_conn_paused, print_slow, r->paused);
     }
 }
 

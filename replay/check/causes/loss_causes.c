@@ -320,8 +320,18 @@ static uint64_t add_timeout_losses(struct strbuf *t, const struct slow_direction
                        "earlier packets");
         *sep = "\n       ";
     }
+    if (losses->unasked) {
+        strbuf_addf(t, "%s%" PRIu64 "× no outstanding request of ", *sep, losses->unasked);
+        strbuf_add_addr(t, w->mine->addr);
+        strbuf_addf(t, " asked for an acknowledgement (AckReq), so ");
+        strbuf_add_addr(t, w->its->addr);
+        strbuf_addf(t, " need not respond: check the device and firmware of ");
+        strbuf_add_addr(t, w->mine->addr);
+        strbuf_addf(t, ", unless a request with AckReq was lost before the capture point");
+        *sep = "\n       ";
+    }
     return losses->missing + losses->relost + losses->acked + losses->unanswered +
-           losses->unfinished;
+           losses->unfinished + losses->unasked;
 }
 
 enum timeout_place { BEFORE_CAPTURE = 1, BACK_FROM_CAPTURE = 2, BEHIND_CAPTURE = 4 };

@@ -246,6 +246,9 @@ static void explain_losses(struct strbuf *t, const struct slow_direction *w)
     } else if (losses->unanswered == cnt) {
         strbuf_addf(t, "a packet or its response was lost or late");
         add_place(t, false, w->its->addr);
+    } else if (losses->unasked == cnt) {
+        strbuf_add_addr(t, w->mine->addr);
+        strbuf_addf(t, " did not ask for an acknowledgement (AckReq)");
     } else if (losses->missing == cnt || losses->unfinished == cnt) {
         strbuf_addf(t, "a packet was %slost", losses->missing == cnt ? "" : "probably ");
         add_place(t, true, w->mine->addr);

@@ -77,6 +77,8 @@ static const char *const losses[] = {
                              "the responder was slow",
     [ROCE_LOSS_UNFINISHED] = "; the end of the message was lost before the capture point, or the "
                              "requester first waited for an ACK",
+    [ROCE_LOSS_UNASKED] = "; no outstanding request asked for an acknowledgement (AckReq), so the "
+                          "responder need not respond",
     [ROCE_LOSS_UNHEEDED] = "; a sequence NAK for it was captured, but was lost behind the capture "
                            "point, or ignored",
 };

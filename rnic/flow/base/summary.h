@@ -135,7 +135,7 @@ struct roce_read_restarts {
     uint32_t frame;    /* frame of this go-back; 0: none */
 };
 
-/* Loss before a timeout, as far as the capture shows it. ROCE_LOSS_ACKED to ROCE_LOSS_UNFINISHED
+/* Loss before a timeout, as far as the capture shows it. ROCE_LOSS_ACKED to ROCE_LOSS_UNASKED
  * stand for the members of struct roce_timeout_losses. */
 enum roce_loss {
     ROCE_LOSS_UNKNOWN,
@@ -144,6 +144,7 @@ enum roce_loss {
     ROCE_LOSS_RELOST,
     ROCE_LOSS_UNANSWERED,
     ROCE_LOSS_UNFINISHED,
+    ROCE_LOSS_UNASKED,  /* no outstanding request calls for a response */
     ROCE_LOSS_UNHEEDED, /* a sequence NAK was captured (roce_endpoint_summary.unheeded_naks) */
 };
 
@@ -152,15 +153,17 @@ enum roce_loss {
  * counts in at most one member. A timeout that is counted in roce_read_restarts or `unheeded_naks`
  * does not count here. */
 struct roce_timeout_losses {
-    uint64_t acked;       /* number of timeouts whose PSN a captured response had acknowledged */
-    uint64_t missing;     /* number of timeouts whose PSN was captured only as a retransmission,
-                           * although later PSNs were captured before */
-    uint64_t relost;      /* number of timeouts whose PSN was retransmitted for a sequence NAK
-                           * before: the retransmission was lost */
-    uint64_t unanswered;  /* number of other timeouts after a captured request that calls for a
-                           * response (AckReq, READ or atomic): no response to it was captured */
-    uint64_t unfinished;  /* number of other timeouts after a captured packet in the middle of a
-                           * message */
+    uint64_t acked;      /* number of timeouts whose PSN a captured response had acknowledged */
+    uint64_t missing;    /* number of timeouts whose PSN was captured only as a retransmission,
+                          * although later PSNs were captured before */
+    uint64_t relost;     /* number of timeouts whose PSN was retransmitted for a sequence NAK
+                          * before: the retransmission was lost */
+    uint64_t unanswered; /* number of other timeouts after a captured request that calls for a
+                          * response (AckReq, READ or atomic): no response to it was captured */
+    uint64_t unfinished; /* number of other timeouts after a captured packet in the middle of a
+                          * message */
+    uint64_t unasked;    /* number of other timeouts at which no captured outstanding request called
+                          * for a response: none had AckReq, and none was a READ or atomic */
     uint32_t missing_psn; /* PSN of the first timeout counted in `missing` */
     uint32_t relost_psn;  /* PSN of the first timeout counted in `relost` */
 };

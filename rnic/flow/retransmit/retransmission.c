@@ -192,6 +192,23 @@ static bool is_unfinished(const struct roce_ctx *ctx)
     return newest && !(newest->flags & ROCE_SENT_ENDS);
 }
 
+/* Returns whether no outstanding request calls for a response, although no outstanding PSN is
+ * missing in the capture. */
+static bool is_unasked(const struct roce_ctx *ctx)
+{
+    const struct roce_req *req = &ctx->sender->req;
+    const struct roce_window *w = &req->win;
+
+    if (!ctx->conn->paired || !req->una_known || w->acked == w->cnt || req->reads_in_flight ||
+        w->cnt - w->acked > SEARCHED_MAX ||
+        roce_diff(req->nxt, req->una) != (int32_t)(w->cnt - w->acked))
+        return false;
+    for (uint32_t i = w->acked; i < w->cnt; i++)
+        if (roce_window_at(w, i)->flags & ROCE_SENT_ACKREQ)
+            return false;
+    return true;
+}
+
 /* Counts a timeout in the member of `sum` for the loss that preceded the timeout, as far as the
  * capture shows it. `relost` is the result of is_relost(). Returns the loss. */
 static enum roce_loss count_timeout_loss(const struct roce_ctx *ctx, struct roce_cold_counters *sum,
@@ -226,10 +243,14 @@ static enum roce_loss count_timeout_loss(const struct roce_ctx *ctx, struct roce
         losses->unanswered++;
         return ROCE_LOSS_UNANSWERED;
     }
-    if (!is_unfinished(ctx))
+    if (is_unfinished(ctx)) {
+        losses->unfinished++;
+        return ROCE_LOSS_UNFINISHED;
+    }
+    if (!is_unasked(ctx))
         return ROCE_LOSS_UNKNOWN;
-    losses->unfinished++;
-    return ROCE_LOSS_UNFINISHED;
+    losses->unasked++;
+    return ROCE_LOSS_UNASKED;
 }
 
 /* Recognises a requester whose waits do not follow the agreed timeout T (R149): its first wait is

@@ -182,6 +182,7 @@ static void forget_unanswered(struct roce_endpoint *side)
     if (!cold)
         return;
     cold->timeout_losses.unanswered = cold->timeout_losses.unfinished = 0;
+    cold->timeout_losses.unasked = 0;
     for (unsigned i = 0; cold->watches && i < ROCE_WATCHES; i++)
         cold->watches->of[i].unanswered = false;
 }

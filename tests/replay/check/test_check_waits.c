@@ -245,9 +245,43 @@ static void silences_in_a_recording_of_rnic_run_are_idle_time(void)
     }
 }
 
+/* A requester sets AckReq in no packet of its last message, gets no response and retransmits after
+ * a timeout. The report must name the missing AckReq, not a loss. */
+static void timeout_without_ackreq_names_the_requester(void)
+{
+    for (unsigned asks = 0; asks < 2; asks++) {
+        struct flowgen g;
+        struct roce_pkt p;
+        struct checkrun r, json;
+
+        flowgen_init(&g);
+        for (unsigned i = 0; i < 10; i++)
+            flowgen_send(&g, 0, 64);
+        p = flowgen_req(&g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
+        p.bth.ackreq = asks;
+        flowgen_put(&g, 0, &p);
+        flowgen_wait(&g, 80000000);
+        flowgen_put(&g, 0, &p);
+        flowgen_ack_all(&g, 1);
+        checkrun_write_flow("unasked.pcap", &g);
+        r = checkrun("check $T/unasked.pcap");
+        json = checkrun("check --json - $T/unasked.pcap");
+        EXPECT_EQ(strstr(r.out, "1× no outstanding request of 192.0.2.1 asked for an "
+                                "acknowledgement (AckReq), so 192.0.2.2 need not respond") != NULL,
+                  !asks);
+        EXPECT_EQ(strstr(r.out, "1× the request was captured, and no response") != NULL, asks);
+        EXPECT_EQ(strstr(json.out, "because 192.0.2.1 did not ask for an acknowledgement "
+                                   "(AckReq)") != NULL,
+                  !asks);
+        checkrun_free(&r);
+        checkrun_free(&json);
+    }
+}
+
 SUITE("replay.check_waits", TEST(long_wait_after_an_rnr_nak_is_explained),
       TEST(pauses_in_a_capture_of_one_direction_are_not_timeouts),
       TEST(waits_without_a_loss_are_reported),
       TEST(rare_silences_of_a_busy_connection_are_reported),
       TEST(a_silence_inside_a_message_of_a_short_capture_is_reported),
-      TEST(silences_in_a_recording_of_rnic_run_are_idle_time))
+      TEST(silences_in_a_recording_of_rnic_run_are_idle_time),
+      TEST(timeout_without_ackreq_names_the_requester))

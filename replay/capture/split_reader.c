@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/pause.h"
 #include "capture/mapped_reader.h"
 #include "capture/split_index.h"
 #include "flow/split.h"
@@ -262,7 +263,7 @@ static void *run_thread(void *arg)
         else if (++looks > LOOKS)
             sched_yield();
         else
-            __builtin_ia32_pause();
+            rnic_pause();
     return NULL;
 }
 

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/pause.h"
 
 #define SLOTS   256u
 #define LEN_MAX 65536u
@@ -52,7 +53,7 @@ static size_t slot_size(size_t len)
 static void wait_until(const _Atomic uint32_t *full, uint32_t value)
 {
     while (atomic_load_explicit(full, memory_order_acquire) != value)
-        __builtin_ia32_pause();
+        rnic_pause();
 }
 
 /* Writes or reads `cnt` messages. */

@@ -26,6 +26,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "base/pause.h"
 #include "port/live/live_impl.h"
 #include "port/net/netlink.h"
 #include "port/sys/event_fd.h"
@@ -319,7 +320,7 @@ static bool linger_awake(struct rnic_live *live, uint64_t now)
     rnic_port_arm(live->port, false); /* while this thread is awake, a sender need not wake it */
     pthread_mutex_unlock(&live->lock);
     for (unsigned i = 0; i < LINGER_PAUSES; i++)
-        __builtin_ia32_pause();
+        rnic_pause();
     live_take_lock(live);
     return true;
 }

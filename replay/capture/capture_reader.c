@@ -45,9 +45,10 @@ struct capture_reader {
     const struct narrow *narrow;
     bool ignores_sigint;      /* SIGINT does not end the reading */
     struct mmap_file *mapped; /* result of reader_map(), owned by the caller of reader_map() */
-    /* True: every frame has link layer `link` and no record header, so reader_next_here() may be
-     * used. */
+    /* True: every frame of the file, or of the current pcapng section, has link layer `link` and no
+     * record header, so reader_next_here() may be used. */
     bool straight;
+    uint32_t straight_type; /* result of plain_type() when `straight` was computed */
     enum roce_link link;
     struct pcap_parser cap;
     /* Used only if libpcap reads the file: its handle, and a ring of copies of its latest
@@ -175,12 +176,21 @@ static int begin_reader(struct capture_reader *reader, const char *path, struct 
     return 0;
 }
 
-static bool is_straight(const struct capture_reader *reader, enum roce_link *link)
+/* Returns the link type of all records that pcap_walk.h can read, or UINT32_MAX if it cannot read
+ * the file or section. */
+static uint32_t plain_type(const struct capture_reader *reader)
 {
-    uint32_t linktype = reader->cap.linktype;
+    return reader->cap.plain ? reader->cap.linktype : UINT32_MAX;
+}
 
-    return reader->cap.plain && linktype != LINKTYPE_ERF && linktype != LINKTYPE_NULL &&
-           linktype != LINKTYPE_LOOP && link_of(linktype, link) == 0;
+static void update_straight(struct capture_reader *reader)
+{
+    uint32_t linktype = plain_type(reader);
+
+    reader->straight_type = linktype;
+    reader->straight = linktype != UINT32_MAX && linktype != LINKTYPE_ERF &&
+                       linktype != LINKTYPE_NULL && linktype != LINKTYPE_LOOP &&
+                       link_of(linktype, &reader->link) == 0;
 }
 
 struct capture_reader *reader_open(const char *path, struct error *error)
@@ -206,7 +216,7 @@ struct capture_reader *reader_open_as(const char *path, const char *name, struct
         reader_close(reader);
         return NULL;
     }
-    reader->straight = is_straight(reader, &reader->link);
+    update_straight(reader);
     return reader;
 }
 
@@ -331,6 +341,8 @@ int reader_next(struct capture_reader *reader, struct captured_frame *out, struc
     }
     if (reader->number == UINT32_MAX)
         return error_set(error, "%s: more than 2^32 frames", reader->name);
+    if (plain_type(reader) != reader->straight_type) /* a pcapng section or interface began */
+        update_straight(reader);
     set_frame(reader, &record, out);
     if (out->number == 1)
         reader->start = out->time;
@@ -351,6 +363,23 @@ bool reader_next_here(struct capture_reader *reader, struct captured_frame *out)
     out->wire_len = record.wire_len < record.cap_len ? record.cap_len : record.wire_len;
     out->data = record.data;
     return true;
+}
+
+bool reader_walk(const struct capture_reader *reader, struct reader_walk *walk)
+{
+    if (!reader->straight || reader->link != ROCE_LINK_ETHERNET)
+        return false;
+    walk->pcapng = reader->cap.pcapng;
+    walk->number = reader->number;
+    walk->last = reader->last;
+    walk->records = pcap_parser_walk(&reader->cap);
+    return true;
+}
+
+void reader_walked(struct capture_reader *reader, const struct reader_walk *walk)
+{
+    reader->number = walk->number;
+    pcap_parser_walked(&reader->cap, &walk->records);
 }
 
 void reader_narrow(struct capture_reader *reader, const struct narrow *narrow)

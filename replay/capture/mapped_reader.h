@@ -13,6 +13,7 @@
 #define REPLAY_CAPTURE_MAPPED_READER_H
 
 #include "capture/capture_reader.h"
+#include "capture/pcap_walk.h"
 
 /* Minimum file length for reader_map() and reader_begin_ahead(), bytes. */
 #define READER_LONG (UINT64_C(1) << 20)
@@ -37,6 +38,21 @@ const uint8_t *reader_mapped(const struct capture_reader *reader);
 /* Returns to the kernel the memory of the mapped pages before offset `off`. Only one thread at a
  * time may call it. Does nothing if the reader has no mapped file. */
 void reader_unmap_before(const struct capture_reader *reader, size_t off);
+
+/*
+ * Fast path of reader_next_here() for a loop over Ethernet frames. reader_walk() begins at the next
+ * frame; it returns false if reader_next_here() would return false for every frame, or if the link
+ * layer is not Ethernet. The caller reads frames with pcap_walk_next(), at most up to frame number
+ * `last`, and counts them in `number`. Then it calls reader_walked().
+ */
+struct reader_walk {
+    struct pcap_walk records;
+    bool pcapng;
+    uint32_t number; /* of the latest frame */
+    uint32_t last;   /* number of the last frame to read */
+};
+bool reader_walk(const struct capture_reader *reader, struct reader_walk *walk);
+void reader_walked(struct capture_reader *reader, const struct reader_walk *walk);
 
 /* Moves a twin to file offset `off`, so that reader_progress() reports this number of bytes. */
 void reader_show(struct capture_reader *reader, size_t off);

@@ -6,22 +6,17 @@
 #include <string.h>
 #include "wire/bytes.h"
 
-#define MAGIC_US   0xA1B2C3D4u
-#define MAGIC_NS   0xA1B23C4Du
-#define FILE_LEN   24u
-#define RECORD_LEN 16u
-#define NS         UINT64_C(1000000000)
-#define UNIT_US    UINT64_C(1000000)
+#define FILE_LEN 24u
 
 static bool pcap_magic(const uint8_t *p, bool *big, uint64_t *unit_ns)
 {
     for (int i = 0; i < 4; i++) {
-        uint32_t magic = i & 1 ? MAGIC_NS : MAGIC_US;
+        uint32_t magic = i & 1 ? PCAP_MAGIC_NS : PCAP_MAGIC_US;
 
         if (pcapng_u32(i >> 1, p) != magic)
             continue;
         *big = i >> 1;
-        *unit_ns = i & 1 ? 1 : NS / UNIT_US;
+        *unit_ns = i & 1 ? 1 : 1000;
         return true;
     }
     return false;
@@ -124,59 +119,53 @@ static uint64_t fraction_ns(const struct pcap_parser *cap, uint32_t fraction)
 {
     uint64_t ns = fraction * cap->unit_ns;
 
-    return ns < NS ? ns : ns % NS;
+    return ns < PCAP_NS ? ns : ns % PCAP_NS;
 }
 
-/* Returns whether `word` may be the magic number of another capture file. If so, is_joined()
- * decides. */
-static bool may_be_joined(uint32_t word)
+struct pcap_walk pcap_parser_walk(const struct pcap_parser *cap)
 {
-    switch (word) {
-    case PCAPNG_SECTION:
-    case MAGIC_US:
-    case MAGIC_NS: return true;
-    default: return word == __builtin_bswap32(MAGIC_US) || word == __builtin_bswap32(MAGIC_NS);
-    }
+    const struct read_buffer *buf = &cap->buf;
+
+    return (struct pcap_walk){.at = read_buffer_here(buf),
+                              .end = buf->p + buf->len,
+                              .unit_ns = cap->unit_ns,
+                              .snaplen = cap->snaplen,
+                              .iface_cnt = cap->iface_cnt,
+                              .stamp_end = cap->stamp_end,
+                              .linktype = cap->linktype};
 }
 
-/* Fast path for a little-endian pcap file. Returns false if the packet is not completely in the
- * buffer, or if a field of its header may be invalid. */
-bool pcap_parser_next_here(struct pcap_parser *cap, struct pcap_record *out)
+void pcap_parser_walked(struct pcap_parser *cap, const struct pcap_walk *walk)
 {
     struct read_buffer *buf = &cap->buf;
-    uint32_t seconds, cap_len;
-    const uint8_t *p;
-    uint64_t ns;
 
-    if (!cap->plain || !read_buffer_has(buf, RECORD_LEN))
-        return false;
-    p = read_buffer_here(buf);
-    seconds = roce_le32_get(p);
-    ns = roce_le32_get(p + 4) * cap->unit_ns;
-    cap_len = roce_le32_get(p + 8);
-    if (ns >= NS || cap_len > cap->snaplen || !read_buffer_has(buf, (size_t)RECORD_LEN + cap_len) ||
-        may_be_joined(seconds))
-        return false;
-    *out = (struct pcap_record){.time = seconds * NS + ns,
-                                .linktype = cap->linktype,
-                                .cap_len = cap_len,
-                                .wire_len = roce_le32_get(p + 12),
-                                .data = p + RECORD_LEN};
-    read_buffer_take(buf, RECORD_LEN + cap_len);
+    read_buffer_take(buf, (size_t)(walk->at - read_buffer_here(buf)));
     read_buffer_keep(buf);
+}
+
+bool pcap_parser_next_here(struct pcap_parser *cap, struct pcap_record *out)
+{
+    struct pcap_walk walk;
+
+    if (!cap->plain)
+        return false;
+    walk = pcap_parser_walk(cap);
+    if (!pcap_walk_next(&walk, cap->pcapng, out))
+        return false;
+    pcap_parser_walked(cap, &walk);
     return true;
 }
 
 static int next_pcap(struct pcap_parser *cap, struct pcap_record *out, struct error *error)
 {
     struct read_buffer *buf = &cap->buf;
-    const uint8_t *p = read_buffer_peek(buf, RECORD_LEN);
+    const uint8_t *p = read_buffer_peek(buf, PCAP_RECORD_LEN);
     uint32_t cap_len, fraction;
 
     if (!p) {
         if (read_buffer_left(buf) == 0 && buf->end && !ferror(buf->file))
             return 0;
-        return set_truncated(cap, "header", RECORD_LEN, error);
+        return set_truncated(cap, "header", PCAP_RECORD_LEN, error);
     }
     if (is_joined(p, error))
         return -1;
@@ -184,25 +173,43 @@ static int next_pcap(struct pcap_parser *cap, struct pcap_record *out, struct er
     if (cap_len > PCAPNG_RECORD_MAX)
         return error_set(error, "invalid packet capture length %u, bigger than maximum of %u",
                          cap_len, PCAPNG_RECORD_MAX);
-    p = read_buffer_peek(buf, RECORD_LEN + cap_len);
+    p = read_buffer_peek(buf, PCAP_RECORD_LEN + cap_len);
     if (!p) {
-        read_buffer_take(buf, RECORD_LEN);
+        read_buffer_take(buf, PCAP_RECORD_LEN);
         return set_truncated(cap, "captured", cap_len, error);
     }
     fraction = pcapng_u32(cap->big, p + 4);
     *out = (struct pcap_record){
-        .time = pcapng_u32(cap->big, p) * NS + fraction_ns(cap, fraction),
+        .time = pcapng_u32(cap->big, p) * PCAP_NS + fraction_ns(cap, fraction),
         .linktype = cap->linktype,
         .cap_len = cap_len < cap->snaplen ? cap_len : cap->snaplen,
         .wire_len = pcapng_u32(cap->big, p + 12),
-        .data = p + RECORD_LEN,
+        .data = p + PCAP_RECORD_LEN,
     };
-    read_buffer_take(buf, RECORD_LEN + cap_len);
+    read_buffer_take(buf, PCAP_RECORD_LEN + cap_len);
     return 1;
 }
 
 /* ---- reading pcapng ----------------------------------------------------------------------------
  */
+
+/* Updates `plain` for another interface of the section: all interfaces must have the link layer and
+ * the unit of the first one. */
+static void update_plain(struct pcap_parser *cap, const struct pcapng_iface *iface)
+{
+    const uint64_t unit_ns = iface->units == PCAP_NS          ? 1
+                             : iface->units == PCAP_NS / 1000 ? 1000
+                                                              : 0;
+
+    if (cap->iface_cnt == 0) {
+        cap->linktype = iface->linktype;
+        cap->unit_ns = unit_ns;
+        cap->stamp_end = unit_ns ? UINT64_MAX / PCAP_NS * iface->units : 0;
+        cap->plain = !cap->big;
+    }
+    cap->plain &= unit_ns && iface->offset == 0 && unit_ns == cap->unit_ns &&
+                  iface->linktype == cap->linktype;
+}
 
 static int add_iface(struct pcap_parser *cap, const uint8_t *block, uint32_t len,
                      struct error *error)
@@ -224,6 +231,7 @@ static int add_iface(struct pcap_parser *cap, const uint8_t *block, uint32_t len
     }
     if (cap->iface_cnt == 0)
         cap->snaplen = iface.snaplen ? iface.snaplen : PCAPNG_RECORD_MAX;
+    update_plain(cap, &iface);
     cap->iface[cap->iface_cnt++] = iface;
     return 0;
 }
@@ -309,6 +317,8 @@ static int read_other(struct pcap_parser *cap, const uint8_t *p, uint32_t len, s
             return error_set(error, "unsupported pcapng savefile version %u.%u",
                              pcapng_u16(cap->big, p + 12), pcapng_u16(cap->big, p + 14));
         cap->iface_cnt = 0;
+        cap->linktype = 0;
+        cap->plain = false;
     } else if (type == PCAPNG_INTERFACE && add_iface(cap, p, len, error) != 0) {
         return -1;
     }
@@ -360,13 +370,13 @@ bool pcap_parser_ready(const struct pcap_parser *cap)
     const struct read_buffer *buf = &cap->buf;
     const uint8_t *p;
 
-    if (!read_buffer_has(buf, RECORD_LEN))
+    if (!read_buffer_has(buf, PCAP_RECORD_LEN))
         return false;
     p = read_buffer_here(buf);
     if (!cap->pcapng) {
         uint32_t cap_len = pcapng_u32(cap->big, p + 8);
 
-        return cap_len <= PCAPNG_RECORD_MAX && read_buffer_has(buf, RECORD_LEN + cap_len);
+        return cap_len <= PCAPNG_RECORD_MAX && read_buffer_has(buf, PCAP_RECORD_LEN + cap_len);
     }
     return pcapng_is_packet(pcapng_u32(cap->big, p)) &&
            read_buffer_has(buf, pcapng_u32(cap->big, p + 4));

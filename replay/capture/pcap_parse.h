@@ -22,6 +22,7 @@
 #define REPLAY_CAPTURE_PCAP_PARSE_H
 
 #include "base/error.h"
+#include "capture/pcap_walk.h"
 #include "capture/read_buffer.h"
 #include "pcapng/pcapng.h"
 
@@ -30,25 +31,15 @@
 /* Limit of interfaces in a section; the file format allows 2^32. */
 #define PCAPNG_IFACES_MAX 65536u
 
-/* One packet. */
-struct pcap_record {
-    uint64_t time; /* capture time, ns since 1970; 0 if unknown */
-    uint32_t linktype;
-    uint32_t cap_len;
-    uint32_t wire_len; /* length on the wire as stored in the file, bytes */
-    const uint8_t *data;
-    /* pcapng only (otherwise NULL): the whole packet block, its length, and the offset of its
-     * options (0 if it cannot have options). */
-    const uint8_t *block;
-    uint32_t block_len, options_off;
-};
-
 struct pcap_parser {
     struct read_buffer buf;
     bool pcapng;
-    bool plain;       /* the format is pcap, little-endian */
-    bool big;         /* the file, or the current section, is big-endian */
-    uint64_t unit_ns; /* pcap: unit of the fraction of a time stamp, ns: 1 or 1000 */
+    bool plain; /* the file, or the current section, can be read with pcap_walk.h */
+    bool big;   /* the file, or the current section, is big-endian */
+    /* Unit of the time stamps, ns; pcap: unit of their fraction, 1 or 1000. In pcapng, this unit
+     * and `linktype` are those of the first interface, if `plain` is true. */
+    uint64_t unit_ns;
+    uint64_t stamp_end; /* pcapng: member of struct pcap_walk */
     uint32_t linktype, snaplen;
     struct pcapng_iface *iface; /* interfaces of the current section */
     uint32_t iface_cnt, iface_cap;
@@ -76,10 +67,16 @@ bool pcap_parser_copy_ifaces(struct pcap_parser *to, const struct pcap_parser *f
  * read_buffer_keep() describes how long the packet is valid. */
 int pcap_parser_next(struct pcap_parser *cap, struct pcap_record *out, struct error *error);
 
-/* Reads the next packet of a little-endian pcap file if the packet is completely in the buffer and
- * the fields of its header are valid. Returns true and fills *out. Otherwise returns false; the
- * caller then calls pcap_parser_next(). */
+/* Reads the next packet if the parser is plain, the packet is completely in the buffer and the
+ * fields of its header are valid. Returns true and fills *out. Otherwise returns false; the caller
+ * then calls pcap_parser_next(). */
 bool pcap_parser_next_here(struct pcap_parser *cap, struct pcap_record *out);
+
+/* For a loop that reads many packets. pcap_parser_walk() returns a walk that begins at the next
+ * packet of a plain parser. pcap_parser_walked() moves the parser to the next packet of the
+ * walk. */
+struct pcap_walk pcap_parser_walk(const struct pcap_parser *cap);
+void pcap_parser_walked(struct pcap_parser *cap, const struct pcap_walk *walk);
 
 /* Returns whether the next packet is completely in the buffer. */
 bool pcap_parser_ready(const struct pcap_parser *cap);

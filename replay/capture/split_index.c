@@ -5,7 +5,9 @@
 #include <string.h>
 #include "capture/mapped_reader.h"
 
-#define LINE           64u /* length of a cache line, bytes */
+#define LINE 64u /* length of a cache line, bytes */
+/* for the functions of the loop over plain frames */
+#define INLINE         static inline __attribute__((always_inline))
 #define PREPARE_FRAMES 64u /* the next pages are mapped after this number of frames */
 
 _Static_assert(sizeof(struct split_entry) == 32, "an entry is half a cache line");
@@ -47,26 +49,26 @@ void split_index_close(struct split_index *index)
     free(index->memory);
 }
 
-static struct split_entry *add_entry(const struct split_index *index,
+INLINE struct split_entry *add_entry(const struct split_index *index,
                                      struct split_index_window *window, unsigned part)
 {
     return &window->entry[(size_t)part * index->frames + window->cnt[part]++];
 }
 
 /* Adds a RoCE packet of group `group` with `cap_len` captured bytes. */
-static void add_packet(struct split_index *index, struct split_index_window *window,
-                       const struct captured_frame *frame, uint32_t cap_len, uint32_t group,
-                       enum split_entry_kind kind, bool gsi)
+INLINE void add_packet(const struct split_index *index, struct split_index_window *window,
+                       struct split_found *found, const struct captured_frame *frame,
+                       uint32_t cap_len, uint32_t group, enum split_entry_kind kind, bool gsi)
 {
-    unsigned part = index->part_of[group];
+    const unsigned part = index->part_of[group];
     struct split_entry *entry = add_entry(index, window, part);
     const size_t off = (size_t)(frame->data - window->data);
 
-    roce_flow_look_next(&index->look, frame->time);
-    index->bytes += cap_len;
+    roce_flow_look_next(&found->look, frame->time);
+    found->bytes += cap_len;
     *entry = (struct split_entry){.time = frame->time,
                                   .off = (uint32_t)off,
-                                  .bytes = (uint32_t)(index->bytes - window->bytes),
+                                  .bytes = (uint32_t)(found->bytes - window->bytes),
                                   .cap_len = frame->cap_len,
                                   .wire_len = frame->wire_len,
                                   .number = (uint16_t)(frame->number - window->before),
@@ -75,11 +77,11 @@ static void add_packet(struct split_index *index, struct split_index_window *win
                                   .part = (uint8_t)part,
                                   .kind = (uint8_t)kind,
                                   .flags = gsi ? SPLIT_GSI : 0};
-    if (off > UINT32_MAX || index->bytes - window->bytes > UINT32_MAX ||
-        index->look.last_time != frame->time || index->look.grain != window->grain) {
+    if (off > UINT32_MAX || found->bytes - window->bytes > UINT32_MAX ||
+        found->look.last_time != frame->time || found->look.grain != window->grain) {
         entry->flags |= SPLIT_RARE;
         window->rare[entry - window->entry] = (struct split_rare){
-            frame->data, index->bytes, index->look.last_time, index->look.grain};
+            frame->data, found->bytes, found->look.last_time, found->look.grain};
     }
     for (unsigned i = 0; gsi && i < index->parts; i++)
         if (i != part)
@@ -87,6 +89,13 @@ static void add_packet(struct split_index *index, struct split_index_window *win
                 (struct split_entry){.number = (uint16_t)(frame->number - window->before),
                                      .part = (uint8_t)part,
                                      .kind = SPLIT_MARK};
+}
+
+static void add_any_packet(struct split_index *index, struct split_index_window *window,
+                           const struct captured_frame *frame, uint32_t cap_len, uint32_t group,
+                           enum split_entry_kind kind, bool gsi)
+{
+    add_packet(index, window, &index->found, frame, cap_len, group, kind, gsi);
 }
 
 /* Adds a frame whose hosts roce_flow_frame_hosts() cannot find, for example because of VLAN
@@ -98,45 +107,121 @@ static void add_other(struct split_index *index, struct split_index_window *wind
 
     parsed_frame_set(item, frame, index->secret);
     if (item->parsed == 0) {
-        add_packet(index, window, frame, item->pkt.cap_len, roce_flow_group(&item->digest),
-                   SPLIT_OTHER, item->pkt.bth.dest_qp == ROCE_QP_GSI);
+        add_any_packet(index, window, frame, item->pkt.cap_len, roce_flow_group(&item->digest),
+                       SPLIT_OTHER, item->pkt.bth.dest_qp == ROCE_QP_GSI);
         return;
     }
     parsed_frame_set_icrc(item, false);
     frame_counts_add(&window->counts, item, frame);
 }
 
-static void index_window(struct split_index *index, struct split_index_window *window)
+/* Prefetches the header of the next frame. Also prefetches the header of the frame after it, whose
+ * address is right if the next frame is as long as this one. */
+static inline void prefetch_next(const uint8_t *data, uint32_t cap_len)
+{
+    __builtin_prefetch(data + cap_len);
+    __builtin_prefetch(data + 2 * (size_t)cap_len);
+}
+
+/* Adds frames up to the first one that is not plain: a RoCE packet over Ethernet and IPv4 without
+ * options or VLAN tags, to another QP than that of CM messages, in a record that pcap_walk_next()
+ * can read. Adds at most `cnt` frames. */
+static inline __attribute__((always_inline)) unsigned add_plain(struct split_index *index,
+                                                                struct split_index_window *window,
+                                                                struct reader_walk *walk,
+                                                                bool pcapng, unsigned cnt)
+{
+    struct pcap_walk records = walk->records;
+    struct split_found found = index->found;
+    struct captured_frame frame = {.link = ROCE_LINK_ETHERNET, .number = walk->number};
+    unsigned done = 0;
+
+    while (done < cnt) {
+        struct pcap_walk next = records;
+        struct roce_frame_hosts hosts;
+        struct pcap_record record;
+
+        if (!pcap_walk_next(&next, pcapng, &record) ||
+            !roce_flow_frame_ip4_hosts(&index->groups, &hosts, record.data, record.cap_len) ||
+            hosts.gsi)
+            break;
+        prefetch_next(record.data, record.cap_len);
+        records = next;
+        frame.number++;
+        frame.time = record.time;
+        frame.data = record.data;
+        frame.cap_len = record.cap_len;
+        frame.wire_len = record.wire_len < record.cap_len ? record.cap_len : record.wire_len;
+        add_packet(index, window, &found, &frame, record.cap_len, hosts.group, SPLIT_PLAIN, false);
+        done++;
+    }
+    walk->records = records;
+    walk->number = frame.number;
+    index->found = found;
+    return done;
+}
+
+/* Adds the plain frames that follow, at most `cnt`. Returns their number. */
+static unsigned add_plain_frames(struct split_index *index, struct split_index_window *window,
+                                 unsigned cnt)
+{
+    struct reader_walk walk;
+
+    if (!reader_walk(index->reader, &walk))
+        return 0;
+    if (cnt > walk.last - walk.number)
+        cnt = walk.last - walk.number;
+    cnt = walk.pcapng ? add_plain(index, window, &walk, true, cnt)
+                      : add_plain(index, window, &walk, false, cnt);
+    if (cnt > 0)
+        reader_walked(index->reader, &walk);
+    index->number = walk.number;
+    return cnt;
+}
+
+/* Adds the next frame, which may be any frame. Returns false at the end of the file. */
+static bool add_frame(struct split_index *index, struct split_index_window *window)
 {
     struct captured_frame frame;
+    struct roce_frame_hosts hosts;
+
+    if (!reader_next_here(index->reader, &frame)) {
+        index->end = reader_next(index->reader, &frame, &index->error);
+        window->ends = index->end != 1;
+        if (window->ends)
+            return false;
+    }
+    prefetch_next(frame.data, frame.cap_len);
+    index->number = frame.number;
+    if (frame.link == ROCE_LINK_ETHERNET &&
+        roce_flow_frame_hosts(&index->groups, &hosts, frame.data, frame.cap_len))
+        add_any_packet(index, window, &frame, frame.cap_len, hosts.group, SPLIT_PLAIN, hosts.gsi);
+    else
+        add_other(index, window, &frame);
+    return true;
+}
+
+static void index_window(struct split_index *index, struct split_index_window *window)
+{
+    unsigned done = 0, prepared = 0;
 
     memset(window->cnt, 0, index->parts * sizeof(*window->cnt));
     frame_counts_init(&window->counts);
     window->before = index->number;
-    window->bytes = index->bytes;
-    window->grain = index->look.grain;
+    window->bytes = index->found.bytes;
+    window->grain = index->found.look.grain;
     window->data = reader_mapped(index->reader);
-    for (unsigned i = 0; i < index->frames; i++) {
-        struct roce_frame_hosts hosts;
+    while (done < index->frames) {
+        unsigned more = index->frames - done;
 
-        if (i % PREPARE_FRAMES == 0)
+        if (done >= prepared) {
             (void)reader_map_next(index->reader);
-        if (!reader_next_here(index->reader, &frame)) {
-            index->end = reader_next(index->reader, &frame, &index->error);
-            window->ends = index->end != 1;
-            if (window->ends)
-                break;
+            prepared = done + PREPARE_FRAMES;
         }
-        /* Prefetches the header of the next frame. Also prefetches the header of the frame after
-         * it, whose address is right if the next frame is as long as this one. */
-        __builtin_prefetch(frame.data + frame.cap_len);
-        __builtin_prefetch(frame.data + 2 * (size_t)frame.cap_len);
-        index->number = frame.number;
-        if (frame.link == ROCE_LINK_ETHERNET &&
-            roce_flow_frame_hosts(&index->groups, &hosts, frame.data, frame.cap_len))
-            add_packet(index, window, &frame, frame.cap_len, hosts.group, SPLIT_PLAIN, hosts.gsi);
-        else
-            add_other(index, window, &frame);
+        more = add_plain_frames(index, window, more < PREPARE_FRAMES ? more : PREPARE_FRAMES);
+        if (more == 0 && !add_frame(index, window))
+            break;
+        done += more ? more : 1;
     }
     window->last = index->number;
     window->end = reader_map_next(index->reader);

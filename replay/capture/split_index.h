@@ -66,6 +66,12 @@ struct split_index_window {
     bool ends;                  /* the file ends with this window */
 };
 
+/* The RoCE packets found so far. */
+struct split_found {
+    struct roce_flow_look look; /* result of roce_flow_look_next() for the latest one */
+    uint64_t bytes;             /* captured bytes of all of them */
+};
+
 struct split_index {
     struct capture_reader *reader;
     const uint8_t *part_of; /* for each group of hosts, the number of its part */
@@ -80,11 +86,9 @@ struct split_index {
     _Alignas(64) atomic_bool busy;
     bool ended; /* the last window was indexed */
     struct roce_group_cache groups;
-    struct roce_flow_look look; /* result of roce_flow_look_next() for the latest RoCE packet */
-    uint32_t number;            /* of the latest frame */
-    uint64_t bytes;             /* captured bytes of the RoCE packets so far */
-    int end;                    /* last result of reader_next(): 0 at the end of the file, -1 after
-                                 * an error */
+    struct split_found found;
+    uint32_t number; /* of the latest frame */
+    int end;         /* last result of reader_next(): 0 at the end of the file, -1 after an error */
     struct error error;
     struct parsed_frame item; /* the latest frame that had to be parsed */
 };

@@ -357,7 +357,7 @@ static int run_split(struct split *split, struct split_end *last, struct error *
         return 1;
     if (atomic_load(&split->stopped))
         return skip_judged(split, error);
-    *last = (struct split_end){index->look, index->bytes};
+    *last = (struct split_end){index->found.look, index->found.bytes};
     if (index->end < 0)
         *error = index->error;
     return index->end;

@@ -27,7 +27,6 @@
 #define DEFAULT_WINDOW 8192u    /* default of window_max */
 /* clock resolution that is assumed before the first packet, ns: the coarsest possible one */
 #define GRAIN_MOST UINT64_C(1000000000)
-#define GRAIN_FINE 1000u /* clock resolution that is fine enough to be ignored, ns */
 /* number of consecutive packets of another transport service after which the QPN is assumed to be
  * reused */
 #define OTHER_SERVICE_MIN 4
@@ -277,23 +276,13 @@ static void set_unknown(struct roce_flow_result *result)
     memcpy(to + 2 * part, from + 2 * part, sizeof(*result) - 2 * part);
 }
 
-/* Infers the resolution of the capture clock from the times of the packets: the clocks of some
- * capture points advance only once a millisecond or once a second. */
-static uint64_t learn_grain(uint64_t grain, uint64_t time)
+uint64_t roce_flow_learn_grain(uint64_t grain, uint64_t time)
 {
     if (grain == 0)
         grain = GRAIN_MOST;
     while (time % grain)
         grain /= 10;
     return grain;
-}
-
-void roce_flow_look_next(struct roce_flow_look *look, uint64_t time)
-{
-    if (time > look->last_time)
-        look->last_time = time;
-    if (look->grain == 0 || look->grain > GRAIN_FINE)
-        look->grain = learn_grain(look->grain, time);
 }
 
 void roce_flow_set_look(struct roce_flow *flow, const struct roce_flow_look *last)

@@ -20,55 +20,33 @@ uint32_t roce_flow_group(const struct roce_packet_digest *digest)
     return roce_pair_group(&digest->key);
 }
 
-/* Returns the group (roce_flow_group()) of two IPv4 hosts. `addresses` are the 8 bytes of the IP
- * header that contain both addresses. */
-static uint32_t find_ip4_group(struct roce_group_cache *cache, const uint8_t *addresses)
+void roce_flow_cache_group(struct roce_cached_group *cached, const uint8_t *addresses)
 {
-    uint64_t pair = roce_be_get(addresses, 8);
-    struct roce_cached_group *cached =
-        &cache->of[pair * UINT64_C(0x9E3779B97F4A7C15) >> 32 & (ROCE_CACHED_GROUPS - 1)];
+    struct roce_key key = {.net = ROCE_ENCAP_V2_IP4};
 
-    if (!cached->used || cached->pair != pair) {
-        struct roce_key key = {.net = ROCE_ENCAP_V2_IP4};
-
-        roce_gid_of_ip4(addresses, key.src);
-        roce_gid_of_ip4(addresses + 4, key.dst);
-        *cached = (struct roce_cached_group){pair, roce_pair_group(&key), true};
-    }
-    return cached->group;
-}
-
-static bool is_gsi(const uint8_t *udp)
-{
-    return roce_be_get(udp + ROCE_UDP_LEN + 5, 3) == ROCE_QP_GSI; /* BTH.DestQP */
+    roce_gid_of_ip4(addresses, key.src);
+    roce_gid_of_ip4(addresses + 4, key.dst);
+    *cached = (struct roce_cached_group){roce_be_get(addresses, 8), roce_pair_group(&key), true};
 }
 
 bool roce_flow_frame_hosts(struct roce_group_cache *cache, struct roce_frame_hosts *hosts,
                            const uint8_t *frame, uint32_t cap_len)
 {
-    const uint8_t *ip = frame + ROCE_ETH_LEN, *udp;
-    const uint32_t after = ROCE_UDP_LEN + ROCE_BTH_LEN;
+    const uint8_t *ip = frame + ROCE_ETH_LEN, *udp = ip + ROCE_IP6_LEN;
     struct roce_key key;
 
-    if (cap_len < ROCE_ETH_LEN + ROCE_IP4_LEN + after)
+    if (roce_flow_frame_ip4_hosts(cache, hosts, frame, cap_len))
+        return true;
+    if (cap_len < ROCE_ETH_LEN + ROCE_IP6_LEN + ROCE_UDP_LEN + ROCE_BTH_LEN ||
+        roce_be_get(frame + 12, 2) != ROCE_ETHERTYPE_IP6 || ip[0] >> 4 != 6 ||
+        ip[6] != ROCE_IPPROTO_UDP || roce_be_get(udp + 2, 2) != ROCE_UDP_PORT)
         return false;
-    udp = ip + ROCE_IP4_LEN;
-    if (roce_be_get(frame + 12, 2) == ROCE_ETHERTYPE_IP4 && ip[0] == 0x45 &&
-        ip[9] == ROCE_IPPROTO_UDP && roce_be_get(udp + 2, 2) == ROCE_UDP_PORT) {
-        *hosts = (struct roce_frame_hosts){find_ip4_group(cache, ip + 12), is_gsi(udp)};
-        return true;
-    }
-    udp = ip + ROCE_IP6_LEN;
-    if (roce_be_get(frame + 12, 2) == ROCE_ETHERTYPE_IP6 && ip[0] >> 4 == 6 &&
-        ip[6] == ROCE_IPPROTO_UDP && cap_len >= ROCE_ETH_LEN + ROCE_IP6_LEN + after &&
-        roce_be_get(udp + 2, 2) == ROCE_UDP_PORT) {
-        memcpy(key.src, ip + 8, 16);
-        memcpy(key.dst, ip + 24, 16);
-        key.net = ROCE_ENCAP_V2_IP6;
-        *hosts = (struct roce_frame_hosts){roce_pair_group(&key), is_gsi(udp)};
-        return true;
-    }
-    return false;
+    memcpy(key.src, ip + 8, 16);
+    memcpy(key.dst, ip + 24, 16);
+    key.net = ROCE_ENCAP_V2_IP6;
+    hosts->group = roce_pair_group(&key);
+    hosts->gsi = roce_be_get(udp + ROCE_UDP_LEN + 5, 3) == ROCE_QP_GSI; /* BTH.DestQP */
+    return true;
 }
 
 static void delete_parts(struct roce_flow **part, unsigned cnt)

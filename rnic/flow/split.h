@@ -16,10 +16,24 @@
 #define FLOW_SPLIT_H
 
 #include "flow/flow.h"
+#include "wire/bytes.h"
+
+#define ROCE_GRAIN_FINE 1000u /* clock resolution that is fine enough to be ignored, ns */
+
+/* Infers the resolution of the capture clock from the times of the packets: the clocks of some
+ * capture points advance only once a millisecond or once a second. Returns the resolution so far,
+ * ns. `grain` is the result for the previous packet, at first 0. */
+uint64_t roce_flow_learn_grain(uint64_t grain, uint64_t time);
 
 /* Updates `look`, the result for the previous packet, to the result for the packet with time
  * `time`. Before the first packet, all members are zero. The caller sets look->icrc. */
-void roce_flow_look_next(struct roce_flow_look *look, uint64_t time);
+static inline void roce_flow_look_next(struct roce_flow_look *look, uint64_t time)
+{
+    if (time > look->last_time)
+        look->last_time = time;
+    if (look->grain == 0 || look->grain > ROCE_GRAIN_FINE)
+        look->grain = roce_flow_learn_grain(look->grain, time);
+}
 
 /* Stores `last`, the struct roce_flow_look of the last packet of the capture, in the flow. */
 void roce_flow_set_look(struct roce_flow *flow, const struct roce_flow_look *last);
@@ -41,8 +55,34 @@ struct roce_group_cache {
     } of[ROCE_CACHED_GROUPS];
 };
 
+/* Inserts the group of two IPv4 hosts into the cache. `addresses` are the 8 bytes of the IP header
+ * that contain both addresses. */
+void roce_flow_cache_group(struct roce_cached_group *cached, const uint8_t *addresses);
+
 /* Finds the hosts of an Ethernet frame. Returns false for a frame that does not begin with
- * Ethernet, IP without options and the UDP port of RoCEv2. */
+ * Ethernet, IPv4 without options and the UDP port of RoCEv2. */
+static inline bool roce_flow_frame_ip4_hosts(struct roce_group_cache *cache,
+                                             struct roce_frame_hosts *hosts, const uint8_t *frame,
+                                             uint32_t cap_len)
+{
+    const uint8_t *ip = frame + ROCE_ETH_LEN, *udp = ip + ROCE_IP4_LEN;
+    struct roce_cached_group *cached;
+    uint64_t pair;
+
+    if (cap_len < ROCE_ETH_LEN + ROCE_IP4_LEN + ROCE_UDP_LEN + ROCE_BTH_LEN ||
+        roce_be_get(frame + 12, 2) != ROCE_ETHERTYPE_IP4 || ip[0] != 0x45 ||
+        ip[9] != ROCE_IPPROTO_UDP || roce_be_get(udp + 2, 2) != ROCE_UDP_PORT)
+        return false;
+    pair = roce_be_get(ip + 12, 8);
+    cached = &cache->of[pair * UINT64_C(0x9E3779B97F4A7C15) >> 32 & (ROCE_CACHED_GROUPS - 1)];
+    if (!cached->used || cached->pair != pair)
+        roce_flow_cache_group(cached, ip + 12);
+    hosts->group = cached->group;
+    hosts->gsi = roce_be_get(udp + ROCE_UDP_LEN + 5, 3) == ROCE_QP_GSI; /* BTH.DestQP */
+    return true;
+}
+
+/* Like roce_flow_frame_ip4_hosts(), but also accepts IPv6 without extension headers. */
 bool roce_flow_frame_hosts(struct roce_group_cache *cache, struct roce_frame_hosts *hosts,
                            const uint8_t *frame, uint32_t cap_len);
 

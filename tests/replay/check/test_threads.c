@@ -15,6 +15,7 @@
 #include "flow/split.h"
 #include "page/page_data.h"
 #include "replay/capture.h"
+#include "replay/ngfile.h"
 #include "support/rng.h"
 #include "support/suite.h"
 #include "wire/bytes.h"
@@ -292,6 +293,48 @@ static void long_capture_is_judged_equally_by_eight_threads(void)
     free(file);
 }
 
+/* Writes the frames of a capture as pcapng. Each section has another kind of interfaces, so that
+ * the threads find the records partly with pcap_walk.h and partly with the full parser. */
+static void write_sections(const struct capture *frames, const char *file)
+{
+    static const uint8_t addr[4] = {10, 0, 0, 1};
+    struct ngfile f = {0};
+
+    for (size_t i = 0; i < frames->cnt; i++) {
+        const struct capture_frame *frame = &frames->frame[i];
+        const size_t kind = i / 3000 % 4;
+        const uint32_t ns = kind == 1 || (kind == 2 && i % 2);
+
+        if (i % 3000 == 0) {
+            ng_section(&f, kind == 3, UINT64_MAX);
+            ng_interface(&f, 1, 65535, kind == 1 ? 9 : 6, 0);
+            ng_interface(&f, 1, 65535, kind == 0 ? 6 : 9, 0);
+        }
+        if (i % 700 == 0)
+            ng_name(&f, addr, "host");
+        ng_enhanced(&f, kind == 2 ? (uint32_t)(i % 2) : 0, frame->time / (ns ? 1 : 1000),
+                    frame->data, (uint32_t)frame->len, i % 900 == 0 ? "comment" : NULL);
+    }
+    ng_write(&f, file);
+    ng_free(&f);
+}
+
+static void pcapng_sections_are_judged_equally_by_two_and_three_threads(void)
+{
+    char *file = generate(20000, 64);
+    struct capture frames = {0};
+    struct output one;
+
+    CU_ASSERT_TRUE_FATAL(capture_load(&frames, file));
+    write_sections(&frames, file);
+    one = compare_threads(file, 2, 3, 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(one.json, "\"packets\":20000"));
+    output_free(&one);
+    capture_free(&frames);
+    unlink(file);
+    free(file);
+}
+
 /* The capture has more connections than one thread keeps, so connections are evicted. The threads
  * merge their results early, and evict the same connections as one thread. */
 static void limits_evict_the_same_connections(void)
@@ -356,4 +399,5 @@ SUITE("replay.threads", TEST(hosts_of_frames_are_those_of_the_parsed_packets),
       TEST(captures_are_judged_equally_by_any_number_of_threads),
       TEST(mixtures_are_judged_equally_by_any_number_of_threads),
       TEST(long_capture_is_judged_equally_by_eight_threads),
+      TEST(pcapng_sections_are_judged_equally_by_two_and_three_threads),
       TEST(limits_evict_the_same_connections), TEST(pages_of_many_connections_are_equal))

@@ -320,9 +320,8 @@ int classify_diff(struct response_cmp *cmp, uint32_t event, struct tx_response *
 
     if (!event_packet(&cmp->dir->setup, event)->malformed)
         add_icrc(cmp, event, d);
-    if (d->cnt == 0 && cmp->dir->setup.lossy &&
-        (contradicts_order(&cmp->dir->setup, event) ||
-         precedes_response(&cmp->dir->setup, event))) {
+    if (d->cnt == 0 && (contradicts_order(&cmp->dir->setup, event) ||
+                        precedes_response(&cmp->dir->setup, event))) {
         diff_no_response(cmp, event, d);
         reason = DIFF_CONTRADICTION;
     }

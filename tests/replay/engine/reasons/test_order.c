@@ -227,7 +227,34 @@ static void the_msn_of_a_nak_counts_no_incomplete_message(void)
     }
 }
 
+/* Without loss, too, a responder never acknowledges a PSN and then an earlier one. Both requests
+ * were captured before the first ACK, so each ACK alone is possible. */
+static void the_psn_of_an_ack_does_not_decrease_without_loss(void)
+{
+    for (uint32_t first = 12; first <= 13; first++) {
+        struct talk t;
+        uint32_t frame;
+
+        add_messages(&t);
+        for (uint32_t psn = 12; psn < 14; psn++)
+            talk_write(&t, psn == 12 ? ROCE_OP_RC_WRITE_FIRST : ROCE_OP_RC_WRITE_MIDDLE, psn, VA,
+                       RKEY, 3 * MTU, MTU, 1);
+        frame = talk_ack(&t, first, ACK, 12);
+        talk_ack(&t, 12, ACK, 12);
+        talk_write(&t, ROCE_OP_RC_WRITE_LAST, 14, 0, 0, 0, MTU, 1);
+        talk_ack(&t, 14, ACK, 13);
+        talk_number(&t, 0);
+        if (first == 12) {
+            talk_expect_verdict(&t, VERDICT_PASS, 1);
+            continue;
+        }
+        talk_expect_diff(&t, NULL, frame, "answer");
+        talk_free(&t);
+    }
+}
+
 SUITE("replay.order", TEST(the_responses_to_a_read_follow_each_other),
+      TEST(the_psn_of_an_ack_does_not_decrease_without_loss),
       TEST(the_msn_does_not_decrease_after_a_first), TEST(the_first_msn_counts_no_later_atomic),
       TEST(of_two_requests_with_one_psn_either_was_executed), TEST(two_sequence_naks_have_two_psns),
       TEST(a_copy_of_a_sequence_nak_may_be_late),

@@ -287,7 +287,9 @@ static void check_rnr(struct roce_ctx *ctx, const struct roce_sent_packet *e)
 
     /* Reports a wait after an RNR NAK that is too short, except in these cases: `e` may have been
      * in flight when the NAK was captured, the retransmission may have another cause, or two
-     * capture points reordered packets. */
+     * capture points reordered packets. The ACK timer may be shorter than the CM messages say: with
+     * RDMA_OPTION_ID_ACK_TIMEOUT, Linux sends the maximum of the option and the ACK delay of its
+     * device. Then the finding is not certain. */
     if (waited + slack < rsp->rnr_wait && e && e->psn == rsp->rnr_psn &&
         ctx->time > rsp->rnr_time && rsp->rnr_first && e->tries == 1 &&
         roce_since(e->time, ctx->time) < quick && !follows_read(req, e) &&
@@ -295,7 +297,8 @@ static void check_rnr(struct roce_ctx *ctx, const struct roce_sent_packet *e)
         REPORT(ctx, RNR_WAIT, "time since the RNR NAK", rsp->rnr_wait, waited, rsp->rnr_frame,
                ROCE_VALUE_NS, ROCE_REL_AT_LEAST,
                .condition = rsp->rnr_wait - waited <= LONGEST_JIFFY_NS ? "jiffy" : NULL,
-               .weak = !ctx->sender->saw_id || sum->out_of_order || sum->missing_psns);
+               .weak = !ctx->sender->saw_id || sum->out_of_order || sum->missing_psns ||
+                       roce_since(e->time, ctx->time) >= ROCE_MIN_TIMEOUT_NS);
     if (roce_conn_cm_seen(ctx->conn) && limit < RNR_UNLIMITED && req->rnrs > limit)
         REPORT(ctx, RNR_COUNT, "repetitions", limit, req->rnrs, agreed_frame,
                .rel = ROCE_REL_AT_MOST);

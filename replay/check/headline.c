@@ -115,6 +115,31 @@ static void add_unready(struct strbuf *t, const struct roce_endpoint_summary *si
     strbuf_addf(t, " (RNR NAK)");
 }
 
+/* Appends the cause of most retransmitted requests. Appends nothing if no cause led to half of
+ * them. */
+static void add_retransmission_cause(struct strbuf *t, const struct roce_conn_summary *sum,
+                                     const struct two_points *points)
+{
+    static const enum wait_cause waits[ROCE_CAUSE_CNT] = {
+        [ROCE_CAUSE_NONE] = WAIT_CAUSES,          [ROCE_CAUSE_SEQ_NAK] = WAIT_SEQ_NAK,
+        [ROCE_CAUSE_RNR_NAK] = WAIT_RNR_NAK,      [ROCE_CAUSE_TIMEOUT] = WAIT_TIMEOUT,
+        [ROCE_CAUSE_IMPLIED_NAK] = WAIT_READ_GAP, [ROCE_CAUSE_READ_GAP] = WAIT_READ_GAP,
+        [ROCE_CAUSE_UNKNOWN] = WAIT_CAUSES,       [ROCE_CAUSE_SPURIOUS] = WAIT_SPURIOUS};
+    const uint64_t all = check_side_retransmitted(&sum->side[0]).packets +
+                         check_side_retransmitted(&sum->side[1]).packets;
+
+    for (unsigned side = 0; side < 2; side++)
+        for (unsigned i = 0; i < ROCE_CAUSE_CNT; i++) {
+            const uint64_t packets = sum->side[side].retx[i].packets;
+
+            if (packets == 0 || packets * 2 < all || waits[i] == WAIT_CAUSES)
+                continue;
+            strbuf_addf(t, ", %sbecause ", packets == all ? "" : "mostly ");
+            time_budget_explain(t, sum, side, waits[i], points);
+            return;
+        }
+}
+
 /* Appends the causes of a slow connection. */
 static void add_slow(struct strbuf *t, const struct roce_conn_summary *sum,
                      const struct two_points *points)
@@ -147,6 +172,7 @@ static void add_slow(struct strbuf *t, const struct roce_conn_summary *sum,
         strbuf_addf(t, " of %" PRIu64 " %s retransmitted",
                     sum->side[0].packets + sum->side[1].packets,
                     repeated_cnt(sum) == 1 ? "was" : "were");
+        add_retransmission_cause(t, sum, points);
     } else if (cnp->before.cnt) {
         strbuf_addf(t, "the network was congested and asked the sender to slow down (");
         congestion_text_drop(t, cnp);

@@ -266,6 +266,34 @@ static void responder_that_falls_silent_is_found(void)
     }
 }
 
+/* One requester gives up, and the requests of the other side then get no response, because the QP
+ * of the first is in the error state. The analysis engine must report the first end. */
+static void first_requester_that_gave_up_is_reported(void)
+{
+    for (unsigned side = 0; side < 2; side++) {
+        struct flowgen g;
+        struct roce_pkt p, q;
+
+        flowgen_begin(&g);
+        flowgen_send(&g, 0, 64);
+        flowgen_send(&g, 1, 64);
+        p = flowgen_req(&g, (int)side, ROCE_OP_RC_SEND_ONLY, 64);
+        for (unsigned k = 0; k < 3; k++) {
+            flowgen_put(&g, (int)side, &p);
+            flowgen_ack(&g, !side, p.bth.psn, RNR_1MS);
+            flowgen_wait(&g, 5000000);
+        }
+        q = flowgen_req(&g, !side, ROCE_OP_RC_WRITE_ONLY, 64);
+        for (unsigned k = 0; k < 4; k++) {
+            flowgen_put(&g, !side, &q);
+            flowgen_wait(&g, 80000000);
+        }
+        judge_end(&g, &v);
+        expect_end(side, ROCE_END_RNR_EXHAUSTED);
+        EXPECT_EQ(v.conn[0].facts.end_side, side);
+    }
+}
+
 /* A request with AckReq is neither acknowledged nor retransmitted, while other traffic continues.
  * The analysis engine must report that it has no response only if the time is longer than the ACK
  * timeout of the requester. */
@@ -309,5 +337,5 @@ SUITE("flow.ends", TEST(rnr_nak_without_retry_is_a_give_up),
       TEST(requester_gave_up_only_if_the_capture_shows_it),
       TEST(sequence_nak_without_a_retry_left_is_a_give_up),
       TEST(go_backs_without_a_response_may_begin_with_different_psns),
-      TEST(responder_that_falls_silent_is_found),
+      TEST(responder_that_falls_silent_is_found), TEST(first_requester_that_gave_up_is_reported),
       TEST(request_without_response_and_retransmission_is_reported))

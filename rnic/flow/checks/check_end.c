@@ -14,6 +14,16 @@
 /* a request without a response for this long is reported, ns */
 #define UNANSWERED_NS UINT64_C(1000000000)
 
+/* Returns whether the peer of `side` got no response because `side` gave up before, in `frame`, for
+ * the reason `end`: then its QP was in the error state, and `side` was silent. */
+static bool is_earlier_end(const struct roce_conn_facts *sum, const struct roce_endpoint *side,
+                           enum roce_end end, uint32_t frame)
+{
+    return (end == ROCE_END_RNR_EXHAUSTED || end == ROCE_END_RETRY_EXHAUSTED) &&
+           (sum->end == ROCE_END_UNANSWERED || sum->end == ROCE_END_RETRY_EXHAUSTED) &&
+           sum->end_side != roce_endpoint_side(side) && frame && frame < sum->end_frame;
+}
+
 /* Records that requester `side` stopped at the request with `psn`, for the reason `end`. `frame` is
  * the packet that shows this. Returns true, or false if an end of the connection was recorded
  * before. */
@@ -25,7 +35,8 @@ static bool end_at(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_e
     const struct roce_rsp *rsp = &roce_peer(side)->rsp;
     bool rnr = end == ROCE_END_RNR_EXHAUSTED || end == ROCE_END_RNR_WAITING;
 
-    if (sum->end != ROCE_END_OPEN && sum->end != ROCE_END_DISCONNECTED)
+    if (sum->end != ROCE_END_OPEN && sum->end != ROCE_END_DISCONNECTED &&
+        !is_earlier_end(sum, side, end, frame))
         return false;
     sum->end = end;
     sum->end_side = roce_endpoint_side(side);

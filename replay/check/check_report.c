@@ -73,6 +73,9 @@ void check_report_add(struct check_report *report, const struct roce_conn_summar
     report->paused += check_conn_paused(sum);
     for (unsigned i = 0; i < 2; i++) {
         report->unseen += sum->side[i].unseen_packets;
+        report->behind_responses += sum->side[i].behind_responses;
+        if (sum->side[i].behind_ns > report->behind_ns)
+            report->behind_ns = sum->side[i].behind_ns;
         report->copies += sum->side[i].copies;
     }
     report->violated += check_conn_errors(sum) != 0;

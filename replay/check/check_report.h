@@ -79,6 +79,8 @@ struct check_report {
     struct common_wait common_wait; /* waits of the slow connections */
     /* Number of requests that the capture lacks although their ACKs were captured. */
     uint64_t unseen;
+    uint64_t behind_responses; /* number of requests that were captured after their responses */
+    uint64_t behind_ns;        /* longest time from such a response to its request, ns */
     /* Number of connections, and number of findings and congestion episodes, for which no JSON line
      * was written because of the size limit. */
     uint64_t conns_not_listed, findings_not_listed;

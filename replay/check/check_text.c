@@ -125,6 +125,15 @@ static void print_head(FILE *out, const struct check_report *r)
                     "  not captured: %" PRIu64
                     " acknowledged request packet%s; the capture, not the network, lost %s\n",
                     r->unseen, r->unseen == 1 ? "" : "s", r->unseen == 1 ? "it" : "them");
+    if (r->behind_responses * 100 >= sum->packets && r->behind_responses) {
+        strbuf_addf(&t,
+                    "  capture points with different clocks: %" PRIu64
+                    " request packet%s captured up to ",
+                    r->behind_responses, r->behind_responses == 1 ? " was" : "s were");
+        strbuf_add_duration(&t, r->behind_ns);
+        strbuf_addf(&t, " after the response; the order and the times of the frames of the two "
+                        "hosts are not reliable\n");
+    }
     if (r->copies * 100 >= sum->packets && r->copies)
         strbuf_addf(&t,
                     "  captured twice: %" PRIu64

@@ -13,6 +13,7 @@
 #include "flow/checks/check_format.h"
 #include "flow/checks/check_order.h"
 #include "flow/checks/check_request.h"
+#include "flow/early_response.h"
 #include "flow/retransmit/copy.h"
 #include "flow/retransmit/late_ack.h"
 #include "flow/retransmit/retransmission.h"
@@ -134,6 +135,11 @@ static void append_request(struct roce_ctx *ctx, uint32_t psn_cnt, bool guess)
         req->win.acked++;
         roce_req_remove_in_flight(req, e);
         uncount_unseen(ctx, e->psn_cnt);
+        roce_early_response(ctx, e);
+    } else if (e != &keep && req->una_known && req->win.acked == at && e->psn_cnt > 1 && !guess &&
+               roce_diff(req->una, e->psn) > 0) {
+        uncount_unseen(ctx, (uint32_t)roce_diff(req->una, e->psn));
+        roce_early_response(ctx, e);
     }
     roce_check_new_request(ctx, e);
     roce_sent_result(ctx, e);

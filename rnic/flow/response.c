@@ -55,12 +55,6 @@ static void complete_message(struct roce_ctx *ctx, struct roce_sent_packet *e, u
     roce_report_done(ctx, roce_peer(ctx->sender), e, bytes, timed ? ns : ROCE_NEVER_NS);
 }
 
-/* Returns the number of captured payload bytes of a message, from its first packet to `e`. */
-static uint64_t bytes_of(const struct roce_req *req, const struct roce_sent_packet *e)
-{
-    return (e->flags & ROCE_SENT_OFF_KNOWN ? e->off : req->part) + (uint64_t)e->len;
-}
-
 /* Counts READ `e`, whose responses were captured out of order and accepted by the requester. A
  * retransmitted READ is not counted, because its responses may belong to two transmissions, and may
  * be in order in each of them. */
@@ -98,7 +92,7 @@ static void acknowledge_packet(struct roce_ctx *ctx, struct roce_req *req,
         bool whole =
             e->msg_frame != 0 && (!is_before_join(ctx, e) || roce_sent_has(e, ctx->pkt->bth.psn));
 
-        complete_message(ctx, e, bytes_of(req, e), whole);
+        complete_message(ctx, e, roce_req_message_bytes(req, e), whole);
         req->part = 0;
     } else
         req->part = (roce_opcode_starts(roce_opcode(e->op)) ? 0 : req->part) + e->len;
@@ -249,7 +243,7 @@ static void count_acknowledged(struct roce_ctx *ctx, struct roce_endpoint *respo
                 req->part = (roce_opcode_starts(roce_opcode(e->op)) ? 0 : req->part) + e->len;
             continue;
         }
-        bytes = answered ? e->dma_len : bytes_of(req, e);
+        bytes = answered ? e->dma_len : roce_req_message_bytes(req, e);
         sum = roce_oper_cnt(ctx->flow, requester, oper);
         sum->completed++;
         sum->bytes += bytes;

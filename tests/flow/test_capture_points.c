@@ -377,10 +377,45 @@ static void late_request_behind_its_retransmission_is_out_of_order(void)
     }
 }
 
+static int by_time(const void *a, const void *b)
+{
+    const struct flowgen_frame *x = a, *y = b;
+
+    return x->time < y->time ? -1 : x->time > y->time;
+}
+
+/* Two mirror ports capture the two directions, and the clock of one is 5 us ahead, so the responses
+ * precede their requests. The analysis engine must count the operations as completed, and must not
+ * report packets or READ responses that are missing. */
+static void requests_captured_after_their_responses_are_completed(void)
+{
+    struct flowgen g;
+
+    flowgen_begin(&g);
+    g.step = 1000;
+    for (unsigned i = 0; i < 15; i++) {
+        flowgen_write(&g, 0, 3000);
+        flowgen_read(&g, 0, 3000);
+        flowgen_wait(&g, 4000);
+    }
+    for (size_t i = 4; i < g.frame_cnt; i++)
+        g.frame[i].time -= g.frame[i].side ? 5000 : 0;
+    qsort(g.frame + 4, g.frame_cnt - 4, sizeof(g.frame[0]), by_time);
+    judge_end(&g, &v);
+    EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_WRITE].completed, 15);
+    EXPECT_EQ(v.conn[0].side[0].oper[ROCE_OPER_READ].completed, 15);
+    EXPECT_EQ(v.conn[0].side[0].unseen_packets, 0);
+    EXPECT_EQ(v.conn[0].side[1].missing_responses, 0);
+    EXPECT_EQ(judge_found(&v, ROCE_RULE_IMPLIED_NAK), false);
+    CU_ASSERT(v.conn[0].side[0].behind_responses >= 15);
+    CU_ASSERT(v.conn[0].side[0].behind_ns >= 1000 && v.conn[0].side[0].behind_ns < 5000);
+}
+
 SUITE("flow.capture_points", TEST(naks_for_late_packets_are_counted),
       TEST(naks_for_unseen_requests_are_counted), TEST(late_read_request_is_not_lost),
       TEST(nak_before_the_round_trip_shows_a_late_packet),
       TEST(late_request_behind_its_retransmission_is_out_of_order),
       TEST(swapped_first_packets_are_out_of_order), TEST(read_that_counts_late_is_no_error),
       TEST(rnr_wait_of_two_clocks_is_no_error), TEST(lost_read_response_explains_the_go_back),
-      TEST(earlier_read_explains_the_go_back))
+      TEST(earlier_read_explains_the_go_back),
+      TEST(requests_captured_after_their_responses_are_completed))

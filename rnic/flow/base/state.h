@@ -359,6 +359,8 @@ struct roce_cold_counters {
     uint32_t naks_after_rnr, naks_unseen; /* see struct roce_endpoint_summary */
     uint32_t late_psn[ROCE_LATE_PSNS]; /* PSNs of the latest out-of-order packets, each plus 1; 0:
                                         * unused element */
+    uint32_t behind_responses;         /* see struct roce_endpoint_summary */
+    uint64_t behind_ns;
     uint64_t hole_moves; /* window entries moved so far to insert packets that fill PSN gaps */
     uint64_t psn_naks, rnr_naks, rnr_paged, fatal_naks, late_responses;
     struct roce_read_gap read_gap[ROCE_READ_GAPS];

@@ -284,6 +284,9 @@ struct roce_endpoint_summary {
                               * not captured */
     uint64_t unseen_packets; /* number of packets in unseen_acked; a READ request with captured
                               * responses counts once */
+    uint64_t behind_responses; /* number of the endpoint's requests that were captured after their
+                                * responses: the clocks of two capture points differ */
+    uint64_t behind_ns;        /* longest time between such a response and its request, ns */
     uint64_t out_of_order, copies, duplicates;
     uint64_t accepted_early; /* number of requests of the endpoint that were transmitted once and
                               * acknowledged, although they were captured before a request with an

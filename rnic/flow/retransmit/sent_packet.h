@@ -54,4 +54,11 @@ void roce_sent_count(struct roce_ctx *ctx, struct roce_sent_packet *e);
  * roce_flow_feed() passed a result. */
 void roce_sent_result(struct roce_ctx *ctx, const struct roce_sent_packet *e);
 
+/* Returns the number of captured payload bytes of a message, from its first packet to `e`. */
+static inline uint64_t roce_req_message_bytes(const struct roce_req *req,
+                                              const struct roce_sent_packet *e)
+{
+    return (e->flags & ROCE_SENT_OFF_KNOWN ? e->off : req->part) + (uint64_t)e->len;
+}
+
 #endif

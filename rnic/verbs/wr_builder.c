@@ -329,19 +329,35 @@ static int complete_batch(struct ibv_qp_ex *ex)
 
 /* ---- creating and freeing a builder ---------------------------------------------------------- */
 
+/* The operations that a QP of this type supports: the table of ibv_wr_post(3). */
+static uint64_t operations_of(enum ibv_qp_type type)
+{
+    const uint64_t datagram = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
+    const uint64_t connected = datagram | IBV_QP_EX_WITH_SEND_WITH_INV | IBV_QP_EX_WITH_RDMA_WRITE |
+                               IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_BIND_MW |
+                               IBV_QP_EX_WITH_LOCAL_INV;
+    uint64_t reliable = connected | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
+                        IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_ATOMIC_WRITE;
+#ifdef HAVE_VERBS_FLUSH
+    reliable |= IBV_QP_EX_WITH_FLUSH;
+#endif
+    switch (type) {
+    case IBV_QPT_RAW_PACKET: return IBV_QP_EX_WITH_SEND;
+    case IBV_QPT_UD: return datagram;
+    case IBV_QPT_UC: return connected;
+    case IBV_QPT_RC:
+    case IBV_QPT_XRC_SEND: return reliable;
+    default: return 0;
+    }
+}
+
 int wr_builder_init(struct vqp *qp, uint64_t send_ops_flags)
 {
-    uint64_t all = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
-                   IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ |
-                   IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD |
-                   IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_SEND_WITH_INV |
-                   IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_ATOMIC_WRITE;
     struct ibv_qp_ex *ex = &qp->ex;
 #ifdef HAVE_VERBS_FLUSH
-    all |= IBV_QP_EX_WITH_FLUSH;
     ex->wr_flush = wr_flush;
 #endif
-    if (send_ops_flags & ~all)
+    if (send_ops_flags & ~operations_of(qp->init.qp_type))
         return EOPNOTSUPP;
     struct wr_builder *builder = calloc(1, sizeof *builder);
     if (!builder)

@@ -351,6 +351,51 @@ static void busy(void)
     pair_close(pair);
 }
 
+/* ibv_create_qp_ex() must fail if the QP's type lacks an operation that the program asks for (table
+ * of ibv_wr_post(3)). */
+static void operations_of_types(void)
+{
+    const uint64_t send = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
+    const struct {
+        const char *what;
+        enum ibv_qp_type type;
+        uint64_t ops;
+        int wanted;
+    } cases[] = {
+        {"SEND on UD", IBV_QPT_UD, send, 0},
+        {"SEND with Invalidate on UD", IBV_QPT_UD, IBV_QP_EX_WITH_SEND_WITH_INV, EOPNOTSUPP},
+        {"WRITE on UD", IBV_QPT_UD, send | IBV_QP_EX_WITH_RDMA_WRITE, EOPNOTSUPP},
+        {"READ on UD", IBV_QPT_UD, IBV_QP_EX_WITH_RDMA_READ, EOPNOTSUPP},
+        {"a bind on UD", IBV_QPT_UD, IBV_QP_EX_WITH_BIND_MW, EOPNOTSUPP},
+        {"WRITE and a bind on UC", IBV_QPT_UC,
+         send | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_BIND_MW |
+             IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_SEND_WITH_INV,
+         0},
+        {"READ on UC", IBV_QPT_UC, send | IBV_QP_EX_WITH_RDMA_READ, EOPNOTSUPP},
+        {"an atomic on UC", IBV_QPT_UC, IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD, EOPNOTSUPP},
+        {"an atomic on RC", IBV_QPT_RC, IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP, 0},
+    };
+    struct ibv_pd *pd = ibv_alloc_pd(context);
+    struct ibv_cq *cq = ibv_create_cq(context, 1, NULL, NULL, 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ibv_qp_init_attr_ex attr = {
+            .send_cq = cq,
+            .recv_cq = cq,
+            .qp_type = cases[i].type,
+            .cap = init_attr().cap,
+            .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+            .pd = pd,
+            .send_ops_flags = cases[i].ops,
+        };
+        struct ibv_qp *qp = ibv_create_qp_ex(context, &attr);
+        expect_errno(cases[i].what, qp ? 0 : errno, cases[i].wanted);
+        if (qp)
+            ibv_destroy_qp(qp);
+    }
+    ibv_destroy_cq(cq);
+    ibv_dealloc_pd(pd);
+}
+
 /* The memory of a registered region is unmapped, becomes read-only, or its file is truncated.
  * Hardware pins the pages, but this device does not. So the request must fail at the end that has
  * the memory, without an effect on other QPs. */
@@ -459,6 +504,7 @@ int main(void)
     has_signals_of_its_own();
     unmapped();
     busy();
+    operations_of_types();
     if (ibv_close_device(context) != 0)
         die("ibv_close_device failed");
     printf("%s\n", failures ? "WRONG" : "all cases passed");

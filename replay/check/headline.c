@@ -59,11 +59,6 @@ static const char *end_text(const struct roce_conn_facts *facts)
 {
     switch (facts->end) {
     case ROCE_END_REJECTED: return "one side refused to set up the connection";
-    case ROCE_END_NAK: return "the other side refused a request for good (fatal NAK)";
-    case ROCE_END_RNR_EXHAUSTED:
-        return "the receiving program never had a receive buffer ready, and the sender gave up";
-    case ROCE_END_RNR_WAITING:
-        return "the receiving program has no receive buffer ready, and the sender waits";
     case ROCE_END_RETRY_EXHAUSTED:
         if (facts->end_naks && facts->end_repeats == 0 && facts->end_tries <= facts->end_naks)
             return "a packet was lost, and the sender had no retry left";
@@ -77,6 +72,25 @@ static const char *end_text(const struct roce_conn_facts *facts)
     }
 }
 
+/* Appends which side refused a request of the other, and why: a fatal NAK or RNR NAKs. */
+static void add_refusal(struct strbuf *t, const struct roce_conn_summary *sum)
+{
+    const struct roce_conn_facts *facts = &sum->facts;
+    char buf[96];
+
+    strbuf_add_addr(t, sum->side[!(facts->end_side & 1)].addr);
+    if (facts->end == ROCE_END_NAK)
+        strbuf_addf(t, " refused a request of ");
+    else
+        strbuf_addf(t, facts->end_paged ? " delayed a request (RNR NAK), and "
+                                        : " had no receive buffer ready (RNR NAK), and ");
+    strbuf_add_addr(t, sum->side[facts->end_side & 1].addr);
+    if (facts->end == ROCE_END_NAK)
+        strbuf_addf(t, " for good (%s)", roce_syndrome_text(facts->end_syndrome, buf, sizeof(buf)));
+    else
+        strbuf_addf(t, facts->end == ROCE_END_RNR_EXHAUSTED ? " gave up" : " waits");
+}
+
 /* Appends why a connection failed or is stuck. */
 static void add_end_text(struct strbuf *t, const struct roce_conn_summary *sum)
 {
@@ -87,6 +101,11 @@ static void add_end_text(struct strbuf *t, const struct roce_conn_summary *sum)
         strbuf_addf(t, "a request got no answer in the last ");
         strbuf_add_duration(t, sum->silence.request_ns);
         strbuf_addf(t, " of the capture, and the sender did not retransmit it");
+        return;
+    }
+    if (facts->end == ROCE_END_NAK || facts->end == ROCE_END_RNR_EXHAUSTED ||
+        facts->end == ROCE_END_RNR_WAITING) {
+        add_refusal(t, sum);
         return;
     }
     if (!silent || sum->silence.frame == 0 || facts->end_damaged) {

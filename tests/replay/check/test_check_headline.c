@@ -55,6 +55,12 @@ static void headline_names_the_worst_trouble(void)
         {"rc-retry-exhausted", "stuck",
          "Connection #0 is stuck: 192.0.2.2 sent nothing after frame 2, for 202.1 ms, although "
          "192.0.2.1 retransmitted."},
+        {"rc-rnr-exhausted", "stuck",
+         "Connection #0 is stuck: 192.0.2.2 had no receive buffer ready (RNR NAK), and 192.0.2.1 "
+         "waits."},
+        {"rc-nak-flushes-queue", "failed",
+         "Connection #0 failed: 192.0.2.2 refused a request of 192.0.2.1 for good (NAK, remote "
+         "access error)."},
         {"multi-qp", "no problem",
          "No problem found: 4 connections, 39 packets, none failed, stuck or slow."},
     };

@@ -144,7 +144,7 @@ void live_polled(struct rnic_live *live, bool moved, uint64_t now)
     gate->open = gate->armed = false;
     if (gate->unpolled > 0)
         gate->unpolled--;
-    live->thread.nap = LIVE_NAP_NS;
+    atomic_store(&live->thread.nap, LIVE_NAP_NS);
     live_gate_set(live);
     /* Wakes the poll thread from a long sleep: it must soon check whether the program still polls.
      */

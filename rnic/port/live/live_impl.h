@@ -82,9 +82,10 @@ struct poll_thread {
     cpu_set_t cpus;  /* CPUs on which the process may run */
     int avoided_cpu; /* CPU of the program, which the poll thread avoids; -1: none */
     atomic_uint_fast64_t
-        sleep_until;        /* end of the poll thread's sleep, ns; 0: the thread is awake */
-    uint64_t nap;           /* length of the poll thread's sleep while the polling program receives
-                             * the frames, ns */
+        sleep_until; /* end of the poll thread's sleep, ns; 0: the thread is awake */
+    /* Length of the poll thread's sleep while the polling program receives the frames, ns. The poll
+     * thread lengthens it without the lock, while the program may reset it. */
+    atomic_uint_fast64_t nap;
     bool whole_ms;          /* epoll_pwait2() is missing, so the length of a sleep is rounded to
                              * whole milliseconds */
     bool may_spin;          /* the machine has enough CPUs to spin */

@@ -147,7 +147,9 @@ static unsigned spin(struct rnic_live *live, uint64_t until)
 
 static void lengthen_nap(struct poll_thread *thread)
 {
-    thread->nap = thread->nap < LIVE_NAP_MAX_NS / 2 ? thread->nap * 2 : LIVE_NAP_MAX_NS;
+    uint64_t nap = atomic_load(&thread->nap);
+
+    atomic_store(&thread->nap, nap < LIVE_NAP_MAX_NS / 2 ? nap * 2 : LIVE_NAP_MAX_NS);
 }
 
 /* Waits without the lock until there is work, then locks. Returns whether frames arrived. */
@@ -162,7 +164,7 @@ static bool wait_unlocked(struct rnic_live *live, uint64_t until, uint64_t spin_
     while (!found && atomic_load(&live->thread.sleep_until) &&
            live_polls_now(live, now = rnic_live_now())) {
         lengthen_nap(&live->thread);
-        found = wait_for(live, now + live->thread.nap, now);
+        found = wait_for(live, now + atomic_load(&live->thread.nap), now);
     }
     live_take_lock(live);
     atomic_store(&live->thread.sleep_until, 0);
@@ -186,7 +188,7 @@ static bool sleep_locked(struct rnic_live *live, uint64_t now)
     if (open && !live_polled_lately(live, now))
         live_keep_away(live, -1);
     if (!open) /* while the gate is shut, the polling program handles expired timers */
-        until = now + thread->nap;
+        until = now + atomic_load(&thread->nap);
     else if (now < live->gate.polled_at + DOZE_NS && until > now + LIVE_NAP_MAX_NS)
         /* The sleep is short, so that it ends soon if the program begins to poll. The program,
          * which then receives the frames itself, need not wake this thread. */
@@ -222,7 +224,7 @@ static void note_moved(struct rnic_live *live, uint64_t now)
     if (live->gate.open)
         lengthen_nap(&live->thread);
     else
-        live->thread.nap = LIVE_NAP_NS;
+        atomic_store(&live->thread.nap, LIVE_NAP_NS);
 }
 
 /* Returns whether the program may send its answer while this thread waits. This is possible if the
@@ -337,7 +339,7 @@ static void *run_thread(void *user)
     thread->moved_at = rnic_live_now();
     thread->tid = gettid();
     thread->avoided_cpu = -1;
-    thread->nap = LIVE_NAP_NS;
+    atomic_store(&thread->nap, LIVE_NAP_NS);
     thread->may_spin = sched_getaffinity(0, sizeof(thread->cpus), &thread->cpus) == 0 &&
                        CPU_COUNT(&thread->cpus) >= (int)SPIN_CPUS;
     while (!live->stop) {

@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "cases.h"
 
-/* Appends a request of side 0 and returns it. */
-static struct roce_pkt put_req(struct flowgen *g, uint8_t opcode, uint32_t len)
-{
-    struct roce_pkt p = flowgen_req(g, 0, opcode, len);
-
-    flowgen_put(g, 0, &p);
-    return p;
-}
-
 CASE(PSN_GAP)
 {
     flowgen_send(g, 0, 64);
@@ -21,10 +12,10 @@ CASE(PSN_GAP)
 CASE(READ_PSN_RANGE)
 {
     flowgen_send(g, 0, 4096);
-    put_req(g, ROCE_OP_RC_READ_REQUEST, 4096);
+    flowgen_put_req(g, 0, ROCE_OP_RC_READ_REQUEST, 4096);
     if (wrong)
         g->conn.psn[0] -= 2;
-    put_req(g, ROCE_OP_RC_SEND_ONLY, 10);
+    flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 10);
 }
 
 CASE(PSN_WINDOW)
@@ -32,8 +23,8 @@ CASE(PSN_WINDOW)
     g->mtu = 256;
     flowgen_connect(g);
     flowgen_send(g, 0, 64);
-    put_req(g, ROCE_OP_RC_READ_REQUEST, wrong ? UINT32_C(1) << 31 : UINT32_C(1) << 29);
-    put_req(g, ROCE_OP_RC_READ_REQUEST, UINT32_C(1) << 29);
+    flowgen_put_req(g, 0, ROCE_OP_RC_READ_REQUEST, wrong ? UINT32_C(1) << 31 : UINT32_C(1) << 29);
+    flowgen_put_req(g, 0, ROCE_OP_RC_READ_REQUEST, UINT32_C(1) << 29);
 }
 
 CASE(UC_PSN_GAP)
@@ -47,26 +38,26 @@ CASE(UC_PSN_GAP)
 
 CASE(OPCODE_ORDER)
 {
-    put_req(g, ROCE_OP_RC_SEND_FIRST, 1024);
-    put_req(g, wrong ? ROCE_OP_RC_WRITE_LAST : ROCE_OP_RC_SEND_LAST, 10);
+    flowgen_put_req(g, 0, ROCE_OP_RC_SEND_FIRST, 1024);
+    flowgen_put_req(g, 0, wrong ? ROCE_OP_RC_WRITE_LAST : ROCE_OP_RC_SEND_LAST, 10);
     flowgen_ack(g, 1, g->conn.psn[0] - (wrong ? 1 : 1), wrong ? NAK_INV : ACK_31);
 }
 
 CASE(INTERLEAVED)
 {
-    put_req(g, ROCE_OP_RC_SEND_FIRST, 1024);
-    put_req(g, wrong ? ROCE_OP_RC_WRITE_ONLY : ROCE_OP_RC_SEND_LAST, 10);
+    flowgen_put_req(g, 0, ROCE_OP_RC_SEND_FIRST, 1024);
+    flowgen_put_req(g, 0, wrong ? ROCE_OP_RC_WRITE_ONLY : ROCE_OP_RC_SEND_LAST, 10);
 }
 
 CASE(ACK_NO_FIRST)
 {
     flowgen_send(g, 0, 64);
-    put_req(g, ROCE_OP_RC_SEND_LAST, 10);
+    flowgen_put_req(g, 0, ROCE_OP_RC_SEND_LAST, 10);
     if (!wrong) { /* replace the invalid request by a valid one, so that the same ACK is correct */
         g->frame_cnt--;
         g->conn.psn[0]--;
         g->conn.msn[0]--;
-        put_req(g, ROCE_OP_RC_SEND_ONLY, 10);
+        flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 10);
     }
     flowgen_ack_all(g, 1);
 }
@@ -74,8 +65,9 @@ CASE(ACK_NO_FIRST)
 CASE(ACK_OPEN_MESSAGE)
 {
     flowgen_send(g, 0, 64);
-    put_req(g, ROCE_OP_RC_WRITE_FIRST, 1024);
-    put_req(g, wrong ? ROCE_OP_RC_SEND_ONLY : ROCE_OP_RC_WRITE_MIDDLE, wrong ? 10 : 1024);
+    flowgen_put_req(g, 0, ROCE_OP_RC_WRITE_FIRST, 1024);
+    flowgen_put_req(g, 0, wrong ? ROCE_OP_RC_SEND_ONLY : ROCE_OP_RC_WRITE_MIDDLE,
+                    wrong ? 10 : 1024);
     g->frame_cnt -= wrong ? 0 : 2;
     if (!wrong) {
         g->conn.psn[0] -= 2;
@@ -87,16 +79,16 @@ CASE(ACK_OPEN_MESSAGE)
 CASE(ACK_WRONG_KIND)
 {
     flowgen_send(g, 0, 64);
-    put_req(g, ROCE_OP_RC_SEND_FIRST, 1024);
-    put_req(g, wrong ? ROCE_OP_RC_WRITE_LAST : ROCE_OP_RC_SEND_LAST, 10);
+    flowgen_put_req(g, 0, ROCE_OP_RC_SEND_FIRST, 1024);
+    flowgen_put_req(g, 0, wrong ? ROCE_OP_RC_WRITE_LAST : ROCE_OP_RC_SEND_LAST, 10);
     flowgen_ack_all(g, 1);
 }
 
 CASE(ACK_LENGTH)
 {
     flowgen_send(g, 0, 4096);
-    put_req(g, ROCE_OP_RC_SEND_FIRST, wrong ? 512 : 1024);
-    put_req(g, ROCE_OP_RC_SEND_LAST, 10);
+    flowgen_put_req(g, 0, ROCE_OP_RC_SEND_FIRST, wrong ? 512 : 1024);
+    flowgen_put_req(g, 0, ROCE_OP_RC_SEND_LAST, 10);
     flowgen_ack_all(g, 1);
 }
 
@@ -117,7 +109,7 @@ CASE(DMA_LEN)
 
     p.reth.dma_len = 2048;
     flowgen_put(g, 0, &p);
-    put_req(g, ROCE_OP_RC_WRITE_LAST, wrong ? 1000 : 1024);
+    flowgen_put_req(g, 0, ROCE_OP_RC_WRITE_LAST, wrong ? 1000 : 1024);
 }
 
 CASE(DMA_LEN_MAX)
@@ -153,7 +145,7 @@ CASE(RD_ATOMIC)
     flowgen_connect(g);
     flowgen_send(g, 0, 64);
     for (int i = 0; i < (wrong ? 5 : 4); i++)
-        put_req(g, ROCE_OP_RC_READ_REQUEST, 64);
+        flowgen_put_req(g, 0, ROCE_OP_RC_READ_REQUEST, 64);
 }
 
 /* Acknowledges all requests of side 0, with credit code `code` in the AETH. */
@@ -165,37 +157,37 @@ static void credit(struct flowgen *g, uint8_t code)
 CASE(NO_CREDIT)
 {
     for (int i = 0; i < 8; i++) {
-        put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+        flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
         credit(g, 0);
     }
     flowgen_wait(g, 10000000); /* longer than a packet can be in flight, so that the requester must
                                 * know its credits */
-    put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+    flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     if (wrong)
-        put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+        flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     credit(g, 0);
 }
 
 CASE(CREDITS)
 {
     for (int i = 0; i < 8; i++) {
-        put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+        flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
         credit(g, 2);
     }
     flowgen_wait(g, 10000000); /* longer than a packet can be in flight, so that the requester must
                                 * know its credits */
     for (int i = 0; i < (wrong ? 4 : 2); i++)
-        put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+        flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     credit(g, 2);
 }
 
 CASE(ZERO_CREDIT)
 {
-    put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+    flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     credit(g, wrong ? 0 : 3);
     if (!wrong) { /* 0 credits are correct in the ACK of a WRITE, because a WRITE needs no receive
                    * WQE */
-        put_req(g, ROCE_OP_RC_WRITE_ONLY, 64);
+        flowgen_put_req(g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
         credit(g, 0);
     }
 }
@@ -203,16 +195,16 @@ CASE(ZERO_CREDIT)
 CASE(REQ_AFTER_NAK)
 {
     flowgen_send(g, 0, 64);
-    put_req(g, ROCE_OP_RC_WRITE_ONLY, 64);
+    flowgen_put_req(g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
     flowgen_ack(g, 1, g->conn.psn[0] - 1, wrong ? NAK_ACC : ACK_31);
     flowgen_wait(g, 500000000);
-    put_req(g, ROCE_OP_RC_WRITE_ONLY, 64);
+    flowgen_put_req(g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
 }
 
 CASE(FATAL_NAK)
 {
     flowgen_send(g, 0, 64);
-    put_req(g, ROCE_OP_RC_WRITE_ONLY, 64);
+    flowgen_put_req(g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
     flowgen_ack(g, 1, g->conn.psn[0] - 1, wrong ? NAK_ACC : ACK_31);
 }
 
@@ -223,7 +215,7 @@ static void repeat(struct flowgen *g, bool again, uint64_t wait)
     struct roce_pkt p;
 
     flowgen_send(g, 0, 64);
-    p = put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+    p = flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     flowgen_wait(g, wait);
     if (again)
         flowgen_put(g, 0, &p);
@@ -251,10 +243,10 @@ CASE(SEQ_RETRY)
     struct roce_pkt p;
 
     flowgen_send(g, 0, 64);
-    p = put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+    p = flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     if (wrong) {
         g->conn.msn[0]--;
-        put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+        flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
         g->conn.msn[0]--;
         flowgen_ack(g, 1, p.bth.psn, NAK_SEQ);
         g->conn.msn[0] += 2;
@@ -275,8 +267,8 @@ CASE(NAK_ONCE)
     struct roce_pkt p;
 
     flowgen_send(g, 0, 64);
-    p = put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
-    put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+    p = flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+    flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     g->conn.msn[0] -= 2;
     flowgen_ack(g, 1, p.bth.psn, NAK_SEQ);
     g->conn.msn[0] += 2;
@@ -295,7 +287,7 @@ CASE(RETRY_DIFFERS)
     struct roce_pkt p;
 
     flowgen_send(g, 0, 64);
-    p = put_req(g, ROCE_OP_RC_WRITE_ONLY, 64);
+    p = flowgen_put_req(g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
     flowgen_wait(g, 70000000);
     p.reth.va += wrong ? 8 : 0;
     flowgen_put(g, 0, &p);
@@ -308,7 +300,7 @@ CASE(PAYLOAD_CHANGED)
     struct roce_pkt p;
 
     flowgen_send(g, 0, 64);
-    p = put_req(g, ROCE_OP_RC_WRITE_ONLY, 64);
+    p = flowgen_put_req(g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
     flowgen_wait(g, 70000000);
     p.payload = wrong ? other : p.payload;
     flowgen_put(g, 0, &p);
@@ -321,7 +313,7 @@ CASE(RETRY_COUNT)
 
     flowgen_connect(g); /* the CM messages set the retry count to 6 */
     flowgen_send(g, 0, 64);
-    p = put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+    p = flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     for (int i = 0; i < (wrong ? 7 : 6); i++) {
         flowgen_wait(g, 80000000);
         flowgen_put(g, 0, &p);
@@ -335,7 +327,7 @@ CASE(TIMEOUT_SPREAD)
     struct roce_pkt p;
 
     flowgen_send(g, 0, 64);
-    p = put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+    p = flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     for (int i = 0; i < 4; i++) {
         flowgen_wait(g, wrong ? waits[i] : 70000000 + (uint64_t)i * 60000000);
         flowgen_put(g, 0, &p);
@@ -356,7 +348,7 @@ CASE(RETRY_EXHAUSTED)
     struct roce_pkt p;
 
     flowgen_send(g, 0, 64);
-    p = put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+    p = flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     for (int i = 0; i < 3; i++) {
         flowgen_wait(g, 80000000);
         flowgen_put(g, 0, &p);
@@ -370,7 +362,7 @@ CASE(RETRY_EXHAUSTED)
  * NAK. */
 static struct roce_pkt rnr(struct flowgen *g, int cnt, uint64_t wait)
 {
-    struct roce_pkt p = put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+    struct roce_pkt p = flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
 
     for (int i = 0; i < cnt; i++) {
         g->conn.msn[0]--;
@@ -438,7 +430,7 @@ CASE(RETRY_ACKED)
     struct roce_pkt p;
 
     flowgen_send(g, 0, 64);
-    p = put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+    p = flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     flowgen_ack_all(g, 1);
     flowgen_wait(g, 300000);
     if (wrong)
@@ -451,10 +443,10 @@ CASE(RETRY_IMPLIED)
     struct roce_pkt p;
 
     flowgen_send(g, 0, 64);
-    p = put_req(g, ROCE_OP_RC_READ_REQUEST, 64);
+    p = flowgen_put_req(g, 0, ROCE_OP_RC_READ_REQUEST, 64);
     if (!wrong)
         flowgen_read_resp(g, 1, p.bth.psn, 64, 0, 0);
-    put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+    flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     flowgen_ack_all(g, 1);
     flowgen_wait(g, 100000);
     if (wrong) {
@@ -482,7 +474,7 @@ CASE(QP_REUSED)
 CASE(END_PENDING)
 {
     flowgen_send(g, 0, 64);
-    put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+    flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     if (!wrong)
         flowgen_ack_all(g, 1);
 }
@@ -492,7 +484,7 @@ CASE(ACK_MISSING)
     struct flowgen_conn one = g->conn, two = flowgen_conn_of(2, 0x700, 0x800);
 
     flowgen_send(g, 0, 64);
-    put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+    flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     if (!wrong)
         flowgen_ack_all(g, 1);
     one = g->conn;

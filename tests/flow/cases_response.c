@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "cases.h"
 
-static struct roce_pkt put_req(struct flowgen *g, uint8_t opcode, uint32_t len)
-{
-    struct roce_pkt p = flowgen_req(g, 0, opcode, len);
-
-    flowgen_put(g, 0, &p);
-    return p;
-}
-
 /* On a paired connection, sends a READ request for four packets, and no response to it. */
 static struct roce_pkt open_read(struct flowgen *g)
 {
     flowgen_send(g, 0, 2048);
-    return put_req(g, ROCE_OP_RC_READ_REQUEST, 4096);
+    return flowgen_put_req(g, 0, ROCE_OP_RC_READ_REQUEST, 4096);
 }
 
 static void put_resp(struct flowgen *g, uint8_t opcode, uint32_t psn, uint32_t len)
@@ -64,7 +56,7 @@ CASE(READ_RESP_KIND)
     struct roce_pkt p;
 
     flowgen_send(g, 0, 2048);
-    p = put_req(g, wrong ? ROCE_OP_RC_SEND_ONLY : ROCE_OP_RC_READ_REQUEST, 64);
+    p = flowgen_put_req(g, 0, wrong ? ROCE_OP_RC_SEND_ONLY : ROCE_OP_RC_READ_REQUEST, 64);
     put_resp(g, ROCE_OP_RC_READ_RESP_ONLY, p.bth.psn, 64);
 }
 
@@ -98,7 +90,7 @@ CASE(RESP_ORDER)
 {
     struct roce_pkt p = open_read(g);
 
-    put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+    flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     if (wrong) {
         flowgen_ack_all(g, 1);
         flowgen_read_resp(g, 1, p.bth.psn, 4096, 0, 3);
@@ -114,7 +106,7 @@ CASE(NAK_STALE)
 {
     flowgen_send(g, 0, 64);
     flowgen_send(g, 0, 64);
-    put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+    flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     g->conn.msn[0]--;
     flowgen_ack(g, 1, g->conn.psn[0] - (wrong ? 2 : 1), NAK_SEQ);
 }
@@ -127,10 +119,10 @@ CASE(NAK_TWICE)
     flowgen_send(g, 0, 64);
     psn = flowgen_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64).bth.psn;
     g->conn.msn[0]--;
-    put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+    flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     g->conn.msn[0]--;
     flowgen_ack(g, 1, psn, NAK_SEQ);
-    put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+    flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     g->conn.msn[0]--;
     if (wrong)
         flowgen_ack(g, 1, psn, NAK_SEQ);
@@ -141,10 +133,10 @@ CASE(NAK_AFTER_RNR)
     struct roce_pkt p;
 
     flowgen_send(g, 0, 64);
-    p = put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+    p = flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     g->conn.msn[0]--;
     flowgen_ack(g, 1, p.bth.psn, RNR_1MS);
-    put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+    flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     g->conn.msn[0]--;
     if (wrong)
         flowgen_ack(g, 1, p.bth.psn, NAK_SEQ);
@@ -154,7 +146,7 @@ CASE(NAK_DUPLICATE)
 {
     flowgen_send(g, 0, 64);
     flowgen_send(g, 0, 64);
-    put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+    flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     g->conn.msn[0]--;
     flowgen_ack(g, 1, g->conn.psn[0] - (wrong ? 2 : 1), NAK_ACC);
 }
@@ -162,11 +154,11 @@ CASE(NAK_DUPLICATE)
 CASE(ACK_AFTER_NAK)
 {
     flowgen_send(g, 0, 64);
-    put_req(g, ROCE_OP_RC_WRITE_ONLY, 64);
+    flowgen_put_req(g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
     g->conn.msn[0]--;
     flowgen_ack(g, 1, g->conn.psn[0] - 1, NAK_ACC);
     if (wrong) {
-        put_req(g, ROCE_OP_RC_WRITE_ONLY, 64);
+        flowgen_put_req(g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
         flowgen_ack_all(g, 1);
     }
 }
@@ -184,7 +176,7 @@ CASE(RNR_SEND_POS)
 CASE(RNR_NO_RWQE)
 {
     flowgen_send(g, 0, 64);
-    put_req(g, wrong ? ROCE_OP_RC_WRITE_ONLY : ROCE_OP_RC_SEND_ONLY, 64);
+    flowgen_put_req(g, 0, wrong ? ROCE_OP_RC_WRITE_ONLY : ROCE_OP_RC_SEND_ONLY, 64);
     g->conn.msn[0]--;
     flowgen_ack(g, 1, g->conn.psn[0] - 1, RNR_1MS);
 }
@@ -192,7 +184,7 @@ CASE(RNR_NO_RWQE)
 CASE(RNR_MSN)
 {
     flowgen_send(g, 0, 64);
-    put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+    flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     g->conn.msn[0] -= !wrong;
     flowgen_ack(g, 1, g->conn.psn[0] - 1, RNR_1MS);
 }
@@ -201,7 +193,7 @@ CASE(MSN)
 {
     flowgen_send(g, 0, 64);
     flowgen_send(g, 0, 64);
-    put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+    flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     g->conn.msn[0] -= wrong;
     flowgen_ack_all(g, 1);
 }
@@ -209,7 +201,7 @@ CASE(MSN)
 CASE(MSN_TOO_HIGH)
 {
     flowgen_send(g, 0, 64);
-    put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+    flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     g->conn.msn[0] += wrong;
     flowgen_ack_all(g, 1);
 }
@@ -222,7 +214,7 @@ CASE(SRQ_CREDITS)
     m = flowgen_cm_rep(g);
     m.rep.srq = 1;
     flowgen_cm(g, 1, &m);
-    put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+    flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     flowgen_ack(g, 1, g->conn.psn[0] - 1, wrong ? 5 : ACK_31);
 }
 
@@ -230,14 +222,14 @@ CASE(XRC_CREDITS)
 {
     g->svc = ROCE_SVC_XRC;
     flowgen_send(g, 0, 64);
-    put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+    flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     flowgen_ack(g, 1, g->conn.psn[0] - 1, wrong ? 5 : ACK_31);
 }
 
 CASE(SYNDROME_RESERVED)
 {
     flowgen_send(g, 0, 64);
-    put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+    flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     flowgen_ack(g, 1, g->conn.psn[0] - 1, wrong ? 0x65 : ACK_31);
 }
 
@@ -255,7 +247,7 @@ CASE(ATOMIC_REPLAY)
     struct roce_pkt p, a;
 
     flowgen_send(g, 0, 64);
-    p = put_req(g, ROCE_OP_RC_FETCH_ADD, 0);
+    p = flowgen_put_req(g, 0, ROCE_OP_RC_FETCH_ADD, 0);
     a = flowgen_resp(g, 1, ROCE_OP_RC_ATOMIC_ACK, p.bth.psn, 0);
     a.atomicacketh.orig = 42;
     flowgen_put(g, 1, &a);
@@ -270,7 +262,7 @@ CASE(ATOMIC_ACK_KIND)
     struct roce_pkt p;
 
     flowgen_send(g, 0, 64);
-    p = put_req(g, wrong ? ROCE_OP_RC_READ_REQUEST : ROCE_OP_RC_FETCH_ADD, 8);
+    p = flowgen_put_req(g, 0, wrong ? ROCE_OP_RC_READ_REQUEST : ROCE_OP_RC_FETCH_ADD, 8);
     put_resp(g, ROCE_OP_RC_ATOMIC_ACK, p.bth.psn, 0);
 }
 
@@ -280,7 +272,7 @@ CASE(ACK_UNSEEN)
     if (wrong)
         (void)flowgen_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     else
-        put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+        flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     flowgen_ack_all(g, 1);
 }
 
@@ -293,7 +285,7 @@ CASE(ACK_DUPLICATE)
 
 CASE(ONE_SIDED)
 {
-    put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+    flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     if (!wrong)
         flowgen_ack_all(g, 1);
 }
@@ -308,7 +300,7 @@ CASE(PAIR_UNKNOWN)
         conn[i] = flowgen_conn_of(i, 0x5000, 0x9000);
         conn[i].sport = wrong ? 0xC123 : flowgen_linux_sport(conn[i].qpn[0], conn[i].qpn[1]);
         g->conn = conn[i];
-        put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+        flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
         conn[i] = g->conn;
     }
     for (uint32_t i = 0; i < 2; i++) {
@@ -324,7 +316,7 @@ CASE(SPURIOUS_TIMEOUT)
     struct roce_pkt p;
 
     flowgen_send(g, 0, 64);
-    p = put_req(g, ROCE_OP_RC_SEND_ONLY, 64);
+    p = flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     flowgen_wait(g, 70000000);
     if (wrong)
         flowgen_put(g, 0, &p);

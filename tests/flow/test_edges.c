@@ -15,14 +15,6 @@ static void end(struct flowgen *g)
     judge_end(g, &v);
 }
 
-static uint32_t put(struct flowgen *g, uint8_t opcode, uint32_t len)
-{
-    struct roce_pkt p = flowgen_req(g, 0, opcode, len);
-
-    flowgen_put(g, 0, &p);
-    return p.bth.psn;
-}
-
 /* Each row has the syndrome of an Acknowledge packet. The analysis engine must report a syndrome
  * that is reserved for RC. It must not report a NAK code that is valid for RC. */
 static void reserved_syndromes_are_reported(void)
@@ -39,7 +31,7 @@ static void reserved_syndromes_are_reported(void)
 
         flowgen_begin(&g);
         flowgen_send(&g, 0, 64);
-        put(&g, ROCE_OP_RC_SEND_ONLY, 64);
+        flowgen_put_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
         g.conn.msn[0]--;
         flowgen_ack(&g, 1, g.conn.psn[0] - 1, rows[i].syndrome);
         end(&g);
@@ -63,7 +55,7 @@ static void damaged_request_is_not_missing(void)
             flowgen_put(&g, 0, &p);
         if (how == 0)
             g.bytes[g.frame[g.frame_cnt - 1].off + g.frame[g.frame_cnt - 1].len - 1] ^= 0x55;
-        put(&g, ROCE_OP_RC_SEND_ONLY, 64);
+        flowgen_put_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
         flowgen_ack_all(&g, 1);
         end(&g);
         EXPECT_EQ(v.conn[0].side[0].missing_psns, how == 2);
@@ -84,7 +76,7 @@ static void nak_inside_a_read_acknowledges_the_missing_request_before_it(void)
     flowgen_begin(&g);
     flowgen_write(&g, 0, 3 * g.mtu); /* shows the path MTU */
     (void)flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
-    psn = put(&g, ROCE_OP_RC_READ_REQUEST, 2 * g.mtu);
+    psn = flowgen_put_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 2 * g.mtu).bth.psn;
     for (unsigned i = 0; i < 2; i++)
         flowgen_ack(&g, 1, psn + 1, NAK_ACC);
     end(&g);
@@ -126,7 +118,9 @@ static void nak_syndromes_of_data_responses_are_reported(void)
 
             flowgen_begin(&g);
             flowgen_send(&g, 0, 64);
-            psn = put(&g, atomic ? ROCE_OP_RC_FETCH_ADD : ROCE_OP_RC_READ_REQUEST, 64);
+            psn =
+                flowgen_put_req(&g, 0, atomic ? ROCE_OP_RC_FETCH_ADD : ROCE_OP_RC_READ_REQUEST, 64)
+                    .bth.psn;
             p = flowgen_resp(&g, 1, atomic ? ROCE_OP_RC_ATOMIC_ACK : ROCE_OP_RC_READ_RESP_ONLY, psn,
                              atomic ? 0 : 64);
             p.aeth.syndrome = syndromes[i];
@@ -148,7 +142,7 @@ static void rising_credits_are_an_update(void)
 
     flowgen_begin(&g);
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        put(&g, ROCE_OP_RC_WRITE_ONLY, 0);
+        flowgen_put_req(&g, 0, ROCE_OP_RC_WRITE_ONLY, 0);
         flowgen_ack(&g, 1, g.conn.psn[0] - 1, rows[i].code);
     }
     end(&g);
@@ -169,12 +163,12 @@ static void credits_wrap_with_the_msn(void)
         flowgen_begin(&g);
         g.conn.msn[0] = msns[i / 2];
         for (unsigned k = 0; k < 6; k++) {
-            put(&g, ROCE_OP_RC_SEND_ONLY, 64);
+            flowgen_put_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
             flowgen_ack(&g, 1, g.conn.psn[0] - 1, 2); /* two more credits */
         }
         flowgen_wait(&g, 10000000);
         for (unsigned k = 0; k < 3 + wrong; k++)
-            put(&g, ROCE_OP_RC_SEND_ONLY, 64);
+            flowgen_put_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
         flowgen_ack(&g, 1, g.conn.psn[0] - 1, 2);
         end(&g);
         EXPECT_EQ(judge_found(&v, ROCE_RULE_CREDITS), wrong);
@@ -193,12 +187,12 @@ static void credits_in_flight_are_not_used(void)
 
         flowgen_begin(&g);
         for (unsigned k = 0; k < 6; k++) {
-            put(&g, ROCE_OP_RC_SEND_ONLY, 64);
+            flowgen_put_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
             flowgen_ack(&g, 1, g.conn.psn[0] - 1, 2);
         }
         flowgen_wait(&g, how == JUST_GIVEN ? 1000000 : 10000000);
         for (unsigned k = 0; k < 4; k++)
-            put(&g, ROCE_OP_RC_SEND_ONLY, 64);
+            flowgen_put_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
         if (how == SEEN_LATE) { /* an unsolicited ACK with more credits, captured late */
             g.conn.msn[0] -= 4;
             flowgen_ack(&g, 1, g.conn.psn[0] - 5, 3);
@@ -251,8 +245,8 @@ static void sequence_nak_after_an_rnr_nak_is_reported(void)
         flowgen_wait(&g, 1400000);
         if (rows[i].again)
             flowgen_put(&g, 0, &p);
-        put(&g, ROCE_OP_RC_SEND_ONLY, 64);
-        put(&g, ROCE_OP_RC_SEND_ONLY, 64);
+        flowgen_put_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+        flowgen_put_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
         g.conn.msn[0] -= rows[i].later ? 1 : 2;
         flowgen_ack(&g, 1, psn + rows[i].later, NAK_SEQ);
         end(&g);
@@ -281,7 +275,7 @@ static void rnr_nak_inside_a_message_is_reported(void)
         p = flowgen_req(&g, 0, rows[i].first, 1024);
         p.reth.dma_len = 1088;
         flowgen_put(&g, 0, &p);
-        put(&g, rows[i].last, 64);
+        flowgen_put_req(&g, 0, rows[i].last, 64);
         g.conn.msn[0]--;
         flowgen_ack(&g, 1, g.conn.psn[0] - 1, RNR_1MS);
         end(&g);
@@ -301,7 +295,7 @@ static void nak_of_an_uncaptured_request_is_accepted(void)
         flowgen_begin(&g);
         if (i == 0)
             flowgen_send(&g, 0, 3000);
-        psn = put(&g, ROCE_OP_RC_READ_REQUEST, 4096);
+        psn = flowgen_put_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 4096).bth.psn;
         g.conn.msn[0]--;
         flowgen_ack(&g, 1, i == 0 ? psn + 1 : psn - 3, i == 0 ? RNR_1MS : NAK_SEQ);
         end(&g);
@@ -321,8 +315,8 @@ static void nak_overtaken_by_the_ack_is_accepted(void)
 
         flowgen_begin(&g);
         flowgen_send(&g, 0, 64);
-        psn = put(&g, ROCE_OP_RC_SEND_ONLY, 64);
-        put(&g, ROCE_OP_RC_SEND_ONLY, 64);
+        psn = flowgen_put_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64).bth.psn;
+        flowgen_put_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
         flowgen_ack_all(&g, 1);
         g.conn.msn[0] -= overtaken ? 2 : 0;
         flowgen_ack(&g, 1, psn, NAK_SEQ);
@@ -422,8 +416,10 @@ static void msn_ahead_of_its_psn_is_reported(void)
         flowgen_begin(&g);
         flowgen_send(&g, 0, 64);
         flowgen_send(&g, 0, 64);
-        psn = put(&g, how == OF_READ ? ROCE_OP_RC_READ_REQUEST : ROCE_OP_RC_SEND_ONLY, 64);
-        put(&g, ROCE_OP_RC_SEND_ONLY, 64);
+        psn = flowgen_put_req(&g, 0,
+                              how == OF_READ ? ROCE_OP_RC_READ_REQUEST : ROCE_OP_RC_SEND_ONLY, 64)
+                  .bth.psn;
+        flowgen_put_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
         if (how == ACKED_BEFORE) {
             g.conn.msn[0]--;
             flowgen_ack(&g, 1, psn, ACK_31);
@@ -459,12 +455,15 @@ static void one_probe_without_credits_is_allowed(void)
 
         flowgen_begin(&g);
         for (unsigned k = 0; k < 6; k++) {
-            put(&g, ROCE_OP_RC_SEND_ONLY, 0);
+            flowgen_put_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 0);
             flowgen_ack(&g, 1, g.conn.psn[0] - 1, 0); /* no credits */
         }
         flowgen_wait(&g, 10000000);
         for (unsigned k = 0; k < 2; k++)
-            put(&g, rows[i].op[k], rows[i].op[k] == ROCE_OP_RC_SEND_FIRST ? 1024 : k == 1 ? 64 : 0);
+            flowgen_put_req(&g, 0, rows[i].op[k],
+                            rows[i].op[k] == ROCE_OP_RC_SEND_FIRST ? 1024
+                            : k == 1                               ? 64
+                                                                   : 0);
         flowgen_ack(&g, 1, g.conn.psn[0] - 1, 0);
         end(&g);
         EXPECT_EQ(judge_found(&v, ROCE_RULE_NO_CREDIT), rows[i].found);
@@ -482,11 +481,11 @@ static void request_after_a_fatal_nak_is_reported(void)
         flowgen_begin(&g);
         flowgen_connect(&g);
         flowgen_send(&g, 0, 64);
-        psn = put(&g, ROCE_OP_RC_WRITE_ONLY, 0);
+        psn = flowgen_put_req(&g, 0, ROCE_OP_RC_WRITE_ONLY, 0).bth.psn;
         g.conn.msn[0]--;
         flowgen_ack(&g, 1, psn, NAK_ACC);
         flowgen_wait(&g, late ? 200000000 : 100000);
-        put(&g, ROCE_OP_RC_WRITE_ONLY, 0);
+        flowgen_put_req(&g, 0, ROCE_OP_RC_WRITE_ONLY, 0);
         end(&g);
         EXPECT_EQ(judge_found(&v, ROCE_RULE_REQ_AFTER_NAK), late);
     }

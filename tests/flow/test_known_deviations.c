@@ -8,14 +8,6 @@
 
 static struct verdict v;
 
-static uint32_t put(struct flowgen *g, uint8_t opcode, uint32_t len)
-{
-    struct roce_pkt p = flowgen_req(g, 0, opcode, len);
-
-    flowgen_put(g, 0, &p);
-    return p.bth.psn;
-}
-
 /* A responder sends a sequence NAK twice for one gap, which must be an ERROR, also if the network
  * copied other packets. Linux sends such a second NAK for a SEND or after an RNR NAK: then the
  * finding must be marked as a known deviation. */
@@ -55,7 +47,7 @@ static void second_sequence_nak_is_reported(void)
         p = flowgen_req(&g, 0, op, 64);
         p.reth.dma_len = 64;
         flowgen_put(&g, 0, &p);
-        put(&g, ROCE_OP_RC_WRITE_ONLY, 0);
+        flowgen_put_req(&g, 0, ROCE_OP_RC_WRITE_ONLY, 0);
         g.conn.msn[0] -= 2;
         flowgen_ack(&g, 1, p.bth.psn, NAK_SEQ);
         flowgen_ack(&g, 1, p.bth.psn, NAK_SEQ);
@@ -104,8 +96,8 @@ static void rnr_nak_of_a_duplicate_is_a_known_deviation(void)
         flowgen_begin(&g);
         flowgen_send(&g, 0, 64);
         flowgen_send(&g, 0, 64);
-        psn = put(&g, ROCE_OP_RC_SEND_ONLY, 64);
-        put(&g, ROCE_OP_RC_SEND_ONLY, 64);
+        psn = flowgen_put_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64).bth.psn;
+        flowgen_put_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
         if (rows[i].acked)
             flowgen_ack_all(&g, 1);
         flowgen_ack(&g, 1, psn, RNR_1MS);
@@ -138,10 +130,10 @@ static void rnr_nak_beyond_a_read_is_a_known_deviation(void)
         flowgen_begin(&g);
         flowgen_send(&g, 0, 64);
         flowgen_send(&g, 0, 64);
-        put(&g, ROCE_OP_RC_READ_REQUEST, 0);
-        put(&g, ROCE_OP_RC_READ_REQUEST, 0);
-        put(&g, ROCE_OP_RC_READ_REQUEST, 0);
-        psn = put(&g, ROCE_OP_RC_READ_REQUEST, 0);
+        flowgen_put_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 0);
+        flowgen_put_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 0);
+        flowgen_put_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 0);
+        psn = flowgen_put_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 0).bth.psn;
         g.conn.msn[0] -= 3;
         flowgen_ack(&g, 1, psn, RNR_1MS);
         judge(&g, &opts, NULL, &v);
@@ -276,7 +268,8 @@ static void empty_last_read_response_is_a_known_deviation(void)
 
         flowgen_begin(&g);
         flowgen_send(&g, 0, 4096);
-        p = flowgen_resp(&g, 1, rows[i].opcode, put(&g, ROCE_OP_RC_READ_REQUEST, 0), 0);
+        p = flowgen_resp(&g, 1, rows[i].opcode,
+                         flowgen_put_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 0).bth.psn, 0);
         flowgen_put(&g, 1, &p);
         judge(&g, &opts, NULL, &v);
         flowgen_free(&g);

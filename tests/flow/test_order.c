@@ -18,14 +18,6 @@ static const struct roce_finding *found(enum roce_rule rule, const char *field)
     return NULL;
 }
 
-static struct roce_pkt put(struct flowgen *g, uint8_t opcode, uint32_t len)
-{
-    struct roce_pkt p = flowgen_req(g, 0, opcode, len);
-
-    flowgen_put(g, 0, &p);
-    return p;
-}
-
 /* A packet has a wrong opcode after a message that ended, or inside a message. The finding must
  * name the opcode that was expected. */
 static void finding_names_the_expected_opcode(void)
@@ -53,8 +45,8 @@ static void finding_names_the_expected_opcode(void)
 
         flowgen_begin(&g);
         flowgen_send(&g, 0, 2048);
-        put(&g, rows[i].before, 1024);
-        put(&g, rows[i].opcode, 64);
+        flowgen_put_req(&g, 0, rows[i].before, 1024);
+        flowgen_put_req(&g, 0, rows[i].opcode, 64);
         judge_end(&g, &v);
         f = found(rows[i].rule, "bth.opcode");
         CU_ASSERT_PTR_NOT_NULL_FATAL(f);
@@ -119,7 +111,7 @@ static void long_timeout_with_cm_is_no_reuse(void)
         if (cm)
             flowgen_connect(&g);
         flowgen_send(&g, 0, 64);
-        p = put(&g, ROCE_OP_RC_WRITE_ONLY, 64);
+        p = flowgen_put_req(&g, 0, ROCE_OP_RC_WRITE_ONLY, 64);
         flowgen_wait(&g, 268000000);
         p.bth.opcode = ROCE_OP_RC_SEND_ONLY;
         flowgen_put(&g, 0, &p);

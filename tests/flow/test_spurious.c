@@ -36,14 +36,6 @@ static void begin(struct flowgen *g)
     flowgen_write(g, 0, 3000); /* shows the path MTU */
 }
 
-static struct roce_pkt ask(struct flowgen *g, uint8_t opcode, uint32_t len)
-{
-    struct roce_pkt p = flowgen_req(g, 0, opcode, len);
-
-    flowgen_put(g, 0, &p);
-    return p;
-}
-
 static void repeat(struct flowgen *g, const struct roce_pkt *p)
 {
     flowgen_wait(g, TIMEOUT);
@@ -64,7 +56,7 @@ static void late_ack_of_a_send_is_spurious(void)
     struct roce_pkt p;
 
     begin(&g);
-    p = ask(&g, ROCE_OP_RC_SEND_ONLY, 64);
+    p = flowgen_put_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     repeat(&g, &p);
     ack(&g, LATE, p.bth.psn);
     ack(&g, TIMEOUT, p.bth.psn);
@@ -83,7 +75,7 @@ static void late_read_responses_are_spurious(void)
     struct roce_pkt p;
 
     begin(&g);
-    p = ask(&g, ROCE_OP_RC_READ_REQUEST, 3000);
+    p = flowgen_put_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 3000);
     repeat(&g, &p);
     for (int i = 0; i < 2; i++) {
         flowgen_wait(&g, i ? TIMEOUT : LATE);
@@ -102,7 +94,7 @@ static void late_rest_of_a_read_is_spurious(void)
     begin(&g);
     for (int i = 0; i < 10; i++)
         flowgen_send(&g, 0, 64);
-    p = ask(&g, ROCE_OP_RC_READ_REQUEST, 5 * g.mtu);
+    p = flowgen_put_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 5 * g.mtu);
     flowgen_read_resp(&g, 1, p.bth.psn, 5 * g.mtu, 0, 1);
     g.conn.psn[0] = p.bth.psn + 2;
     rest = flowgen_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 3 * g.mtu);
@@ -131,7 +123,7 @@ static void late_atomic_response_is_spurious(void)
     struct roce_pkt p;
 
     begin(&g);
-    p = ask(&g, ROCE_OP_RC_FETCH_ADD, 0);
+    p = flowgen_put_req(&g, 0, ROCE_OP_RC_FETCH_ADD, 0);
     repeat(&g, &p);
     for (int i = 0; i < 2; i++) {
         struct roce_pkt r = flowgen_resp(&g, 1, ROCE_OP_RC_ATOMIC_ACK, p.bth.psn, 0);
@@ -149,7 +141,7 @@ static void each_timeout_of_a_stalled_responder_is_spurious(void)
     struct roce_pkt p;
 
     begin(&g);
-    p = ask(&g, ROCE_OP_RC_READ_REQUEST, 100);
+    p = flowgen_put_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 100);
     for (int i = 0; i < 4; i++)
         repeat(&g, &p);
     flowgen_wait(&g, LATE);
@@ -195,10 +187,10 @@ static void response_sooner_than_any_round_trip_is_spurious(void)
     begin(&g);
     g.frame_cnt = 0;
     for (int i = 0; i < 10; i++) {
-        p = ask(&g, ROCE_OP_RC_SEND_ONLY, 64);
+        p = flowgen_put_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
         ack(&g, 80 * MS, p.bth.psn);
     }
-    p = ask(&g, ROCE_OP_RC_SEND_ONLY, 64);
+    p = flowgen_put_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     flowgen_wait(&g, 90 * MS);
     flowgen_put(&g, 0, &p);
     ack(&g, 20 * MS, p.bth.psn);
@@ -289,7 +281,7 @@ static void two_late_acks_close_together_show_a_spurious_timeout(void)
     g.encap = ROCE_ENCAP_V2_IP6;
     flowgen_write(&g, 0, 3000);
     flowgen_send(&g, 0, 64);
-    p = ask(&g, ROCE_OP_RC_SEND_ONLY, 64);
+    p = flowgen_put_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     repeat(&g, &p);
     ack(&g, LATE, p.bth.psn);
     g.step = 1000;
@@ -305,7 +297,7 @@ static void timeout_before_the_first_response_can_be_spurious(void)
     struct roce_pkt p;
 
     flowgen_begin(&g);
-    p = ask(&g, ROCE_OP_RC_SEND_ONLY, 64);
+    p = flowgen_put_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     repeat(&g, &p);
     ack(&g, LATE, p.bth.psn);
     ack(&g, TIMEOUT, p.bth.psn);
@@ -324,7 +316,7 @@ static void long_path(struct flowgen *g, unsigned cnt, bool lost)
     for (unsigned i = 0; i <= cnt; i++) {
         uint32_t before = p.bth.psn;
 
-        p = ask(g, ROCE_OP_RC_SEND_ONLY, 64);
+        p = flowgen_put_req(g, 0, ROCE_OP_RC_SEND_ONLY, 64);
         g->conn.msn[0] = i + 1;
         if (i && !lost)
             ack(g, 43 * MS, before);
@@ -368,7 +360,7 @@ static void lost_request_is_not_spurious(void)
     struct roce_pkt p;
 
     begin(&g);
-    p = ask(&g, ROCE_OP_RC_SEND_ONLY, 64);
+    p = flowgen_put_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     repeat(&g, &p);
     ack(&g, 0, p.bth.psn);
     expect(&g, 0, 1);
@@ -381,7 +373,7 @@ static void lost_ack_is_not_spurious(void)
     struct roce_pkt p;
 
     begin(&g);
-    p = ask(&g, ROCE_OP_RC_SEND_ONLY, 64);
+    p = flowgen_put_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     repeat(&g, &p);
     ack(&g, LATE, p.bth.psn);
     flowgen_send(&g, 0, 64);
@@ -396,7 +388,7 @@ static void ack_lost_behind_the_capture_point_is_not_spurious(void)
         struct roce_pkt p;
 
         begin(&g);
-        p = ask(&g, ROCE_OP_RC_SEND_ONLY, 64);
+        p = flowgen_put_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
         for (unsigned i = 0; i < lost; i++) {
             ack(&g, 0, p.bth.psn);
             repeat(&g, &p);
@@ -414,7 +406,7 @@ static void lost_request_before_a_late_response_is_not_spurious(void)
     struct roce_pkt p;
 
     begin(&g);
-    p = ask(&g, ROCE_OP_RC_SEND_ONLY, 64);
+    p = flowgen_put_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     repeat(&g, &p);
     repeat(&g, &p);
     ack(&g, LATE, p.bth.psn);
@@ -463,7 +455,7 @@ static void lost_read_responses_are_not_spurious(void)
     struct roce_pkt p;
 
     begin(&g);
-    p = ask(&g, ROCE_OP_RC_READ_REQUEST, 3000);
+    p = flowgen_put_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 3000);
     repeat(&g, &p);
     flowgen_wait(&g, LATE);
     flowgen_read_resp(&g, 1, p.bth.psn, 3000, 0, 2);
@@ -477,7 +469,7 @@ static void copied_retransmission_is_not_spurious(void)
     struct roce_pkt p;
 
     begin(&g);
-    p = ask(&g, ROCE_OP_RC_SEND_ONLY, 64);
+    p = flowgen_put_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     repeat(&g, &p);
     flowgen_copy(&g);
     ack(&g, 0, p.bth.psn);
@@ -495,7 +487,7 @@ static void response_captured_twice_is_not_spurious(void)
     flowgen_begin(&g);
     g.encap = ROCE_ENCAP_V2_IP6;
     flowgen_send(&g, 0, 64);
-    p = ask(&g, ROCE_OP_RC_SEND_ONLY, 64);
+    p = flowgen_put_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     repeat(&g, &p);
     ack(&g, LATE, p.bth.psn);
     flowgen_copy(&g);
@@ -510,10 +502,10 @@ static void response_soon_after_few_round_trips_is_not_spurious(void)
     begin(&g);
     g.frame_cnt = 0;
     for (int i = 0; i < 3; i++) {
-        p = ask(&g, ROCE_OP_RC_SEND_ONLY, 64);
+        p = flowgen_put_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
         ack(&g, 80 * MS, p.bth.psn);
     }
-    p = ask(&g, ROCE_OP_RC_SEND_ONLY, 64);
+    p = flowgen_put_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     flowgen_wait(&g, 90 * MS);
     flowgen_put(&g, 0, &p);
     ack(&g, 20 * MS, p.bth.psn);
@@ -543,7 +535,7 @@ static void late_rnr_naks_are_not_spurious(void)
     struct roce_pkt p;
 
     begin(&g);
-    p = ask(&g, ROCE_OP_RC_SEND_ONLY, 64);
+    p = flowgen_put_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
     repeat(&g, &p);
     g.conn.msn[0]--;
     for (int i = 0; i < 2; i++) {

@@ -159,6 +159,14 @@ void flowgen_put(struct flowgen *g, int side, const struct roce_pkt *pkt)
     flowgen_put_as(g, side, pkt, 0);
 }
 
+struct roce_pkt flowgen_put_req(struct flowgen *g, int side, uint8_t opcode, uint32_t len)
+{
+    struct roce_pkt p = flowgen_req(g, side, opcode, len);
+
+    flowgen_put(g, side, &p);
+    return p;
+}
+
 void flowgen_copy(struct flowgen *g)
 {
     struct flowgen_frame f = g->frame[g->frame_cnt - 1];

@@ -81,6 +81,8 @@ struct roce_pkt flowgen_resp(struct flowgen *g, int side, uint8_t opcode, uint32
  * packet builder, for example to keep defects. */
 void flowgen_put(struct flowgen *g, int side, const struct roce_pkt *pkt);
 void flowgen_put_as(struct flowgen *g, int side, const struct roce_pkt *pkt, unsigned build_flags);
+/* Sends the packet of flowgen_req(), and returns it. */
+struct roce_pkt flowgen_put_req(struct flowgen *g, int side, uint8_t opcode, uint32_t len);
 /* Appends a copy of the latest frame, as if it was captured twice. */
 void flowgen_copy(struct flowgen *g);
 void flowgen_wait(struct flowgen *g, uint64_t ns);

@@ -7,8 +7,9 @@ const RoceHeat = (function () {
   const again = (cause) => ["packet retransmitted after a " + cause, "packets retransmitted after a " + cause];
   // Kinds of marks: colour and shape, class or cause of the packets, one, many.
   const KINDS = [["nak", "nak", "NAK"], ["rnr", "rnr nak", "RNR NAK"], ["timeout", "timeout", ...again("timeout")],
-    ["spurious", "spurious timeout", ...again("spurious timeout")], ["cnp", "cnp", "CNP"]];
-  const kindOf = (s) => KINDS.findIndex(([, of]) => of === s.class || of === s.cause);
+    ["spurious", "spurious timeout", ...again("spurious timeout")], ["cnp", "cnp", "CNP"],
+    ["refused", "refused", "NAK for the packet that an RNR NAK refused", "NAKs for packets that an RNR NAK refused"]];
+  const kindOf = (s) => KINDS.findIndex(([, of]) => of === (s.mark === "refused" ? s.mark : s.class) || of === s.cause);
   const sum = (values) => values.reduce((a, b) => a + b, 0);
   const clamp = (v, min, max) => Math.max(min, Math.min(max, Math.floor(v)));
 

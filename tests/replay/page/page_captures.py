@@ -64,6 +64,7 @@ def write_troubles(path, conns):
             t.add(1, t.ack(1, first + 1, syndrome=NAK_SEQ, msn=0))
         if n == 1:
             t.add(1, t.ack(1, first, syndrome=RNR | 14, msn=0))
+            t.add(1, t.ack(1, first, syndrome=NAK_SEQ, msn=0))  # Linux rxe sends it for the requests that follow the refused one
             t.now += 2 * MS
         if n == 2:
             t.now += 9 * MS

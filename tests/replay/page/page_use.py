@@ -34,7 +34,7 @@ def check_heat(browser, rocedrill, folder):
     open_page(browser, name, make_page(rocedrill, folder, path))
     run = subprocess.run([rocedrill, "check", "--json", "-", path], stdout=subprocess.PIPE, check=False)
     conns = {o["connection"]: o for o in map(json.loads, run.stdout.splitlines()) if o["type"] == "connection"}
-    texts = ["1 NAK", "1 RNR NAK", "4 packets retransmitted after a timeout", "1 CNP", ""]
+    texts = ["1 NAK", "1 RNR NAK, 1 NAK for the packet that an RNR NAK refused", "4 packets retransmitted after a timeout", "1 CNP", ""]
     rows = browser.run(HEAT_ROWS)
     if len(rows) != 5:
         fail(name, f"{len(rows)} rows")
@@ -44,14 +44,16 @@ def check_heat(browser, rocedrill, folder):
         want = [sum(s["psn_naks"] + s["fatal_naks"] for s in sides), sum(s["rnr_naks"] for s in sides)]
         want += [sum(s["retransmissions"].get(cause, {"packets": 0})["packets"] for s in sides) for cause in ("timeout", "spurious_timeout")]
         want.append(sum(s["cnps"] for s in sides))
-        kinds = [kind for kind, count in zip(("nak", "rnr", "timeout", "spurious", "cnp"), want) if count]
+        want.append(int(number == 1))  # the NAK after the RNR NAK
+        want[0] -= want[-1]
+        kinds = [kind for kind, count in zip(("nak", "rnr", "timeout", "spurious", "cnp", "refused"), want) if count]
         again = sum(r["bytes"] for s in sides for r in s["retransmissions"].values()) - 1024 * sum(s["missing_psns"] for s in sides)
-        if marks != want or drawn != kinds or not filled or texts[number] not in text or len(kinds) != (number < 4):
+        if marks != want or drawn != kinds or not filled or texts[number] not in text or len(kinds) != (1, 2, 1, 1, 0)[number]:
             fail(name, f"connection {number}: marks {marks} drawn as {drawn}, '{text}', JSON {want}")
         if size != sum(s["goodput_bytes"] for s in sides) + again:
             fail(name, f"connection {number}: {size} bytes, JSON {sides[0]['goodput_bytes']} and {again} again")
     legend = browser.run("[...document.getElementById('heat-legend').children].map(e => e.hidden)")
-    if legend != [False, False, False, False, True, False]:
+    if legend != [False, False, False, False, True, False, False]:
         fail(name, f"entries of the legend that are hidden: {legend}")
     label, status = browser.run("document.getElementById('heat').getAttribute('aria-label')"), "document.getElementById('heat-status').textContent"
     if "5 connections" not in label or any(text not in label for text in texts):

@@ -88,7 +88,6 @@ static uint8_t marks_of(const struct roce_opcode *op, const struct roce_flow_res
         {ROCE_AN_OUT_OF_ORDER, RUN_MARK_OUT_OF_ORDER},
         {ROCE_AN_DUPLICATE_ACK, RUN_MARK_DUPLICATE_ACK},
         {ROCE_AN_DUPLICATE_REQUEST, RUN_MARK_ACKED_BEFORE},
-        {ROCE_AN_QP_REUSED, RUN_MARK_REUSED},
     };
     uint8_t marks = r->findings ? RUN_MARK_FINDING : 0;
 
@@ -350,6 +349,26 @@ void packet_runs_mark_refused(struct packet_runs *runs)
         else if (same && run->class == RUN_NAK &&
                  run->detail == (ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ))
             run->cause = ROCE_CAUSE_RNR_NAK;
+    }
+}
+
+void packet_runs_mark_use(struct packet_runs *runs, uint32_t frame)
+{
+    for (unsigned d = 0; d < 2; d++) {
+        struct packet_run *first = NULL;
+        bool before = false;
+
+        for (uint32_t i = 0; i < runs->cnt && !(first && packet_run_is_request(first)); i++) {
+            struct packet_run *run = &runs->run[i];
+
+            if (!packet_run_is_in(run, d) || run->class == RUN_DROPPED)
+                continue;
+            before |= run->first_frame < frame;
+            if (run->first_frame >= frame && (!first || packet_run_is_request(run)))
+                first = run;
+        }
+        if (first && before)
+            first->marks |= RUN_MARK_NEW_USE;
     }
 }
 

@@ -43,7 +43,7 @@ enum run_mark {
     RUN_MARK_OUT_OF_ORDER = 1u << 2,
     RUN_MARK_DUPLICATE_ACK = 1u << 3,
     RUN_MARK_ACKED_BEFORE = 1u << 4, /* request retransmitted although the capture has its ACK */
-    RUN_MARK_REUSED = 1u << 5,       /* first packet after the QP numbers were reused */
+    RUN_MARK_NEW_USE = 1u << 5,      /* the direction's first run of a new use of the QP pair */
     RUN_MARK_FINDING = 1u << 6,
     RUN_MARK_OF_RESPONSE = 1u << 7, /* RUN_DROPPED and RUN_COPY: the packet is a response */
 };
@@ -135,6 +135,16 @@ void packet_runs_add(struct packet_runs *runs, const struct roce_flow_in *in,
  * rxe sends such a NAK for the requests that follow the refused packet. Called after the last
  * packet. */
 void packet_runs_mark_refused(struct packet_runs *runs);
+
+/* Marks the first run of each direction from frame `frame` on: it begins a new use of the QP pair.
+ * The first request counts, or else the first response. Marks no run without a run before it.
+ * Called after the last packet. */
+void packet_runs_mark_use(struct packet_runs *runs, uint32_t frame);
+
+static inline bool packet_run_begins_use(const struct packet_run *run)
+{
+    return run->marks & RUN_MARK_NEW_USE;
+}
 
 /* Returns whether packet_runs_mark_refused() set the cause of a sequence NAK. */
 static inline bool packet_run_is_refused(const struct packet_run *run)

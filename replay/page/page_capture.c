@@ -35,6 +35,7 @@ void page_capture_del(struct page_capture *capture)
         free(capture->findings[i].finding);
     free(capture->conn);
     free(capture->spurious);
+    free(capture->use);
     free(capture);
 }
 
@@ -134,6 +135,14 @@ static void add_spurious(struct page_capture *capture, uint32_t frame)
         capture->no_memory = true;
 }
 
+static void add_use(struct page_capture *capture, const struct roce_finding *finding)
+{
+    if (VEC_GROW(capture->use, capture->use_cnt, capture->use_cap))
+        capture->use[capture->use_cnt++] = (struct page_use){finding->conn_index, finding->frame};
+    else
+        capture->no_memory = true;
+}
+
 static void add_finding(void *user, const struct roce_finding *finding)
 {
     struct page_capture *capture = user;
@@ -141,6 +150,8 @@ static void add_finding(void *user, const struct roce_finding *finding)
 
     if (finding->rule == ROCE_RULE_SPURIOUS_TIMEOUT)
         add_spurious(capture, finding->other_frame);
+    if (finding->rule == ROCE_RULE_QP_REUSED && finding->conn_index != ROCE_NO_CONN)
+        add_use(capture, finding);
     if (findings->cnt >= PAGE_FINDINGS) {
         findings->left_out++;
         return;
@@ -217,6 +228,17 @@ static void join_stream(struct page_capture *capture, const struct roce_flow *fl
     capture->stream[index] = NULL;
 }
 
+static void mark_uses(struct page_capture *capture, const struct roce_flow *flow)
+{
+    for (uint32_t i = 0; i < capture->use_cnt; i++) {
+        const struct roce_flow_owner owner = roce_flow_owner(flow, capture->use[i].conn_index, 0);
+        const uint32_t index = owner.conn_index;
+
+        if (index < PAGE_STREAMS && capture->stream[index])
+            packet_runs_mark_use(&capture->stream[index]->runs, capture->use[i].frame);
+    }
+}
+
 /* At the end of the capture, sets the final connection and side of the packets and findings. While
  * rnic/flow reads, each direction has a separate connection number until rnic/flow pairs two
  * directions to one connection. */
@@ -235,6 +257,7 @@ static void find_owners(void *user, const struct roce_flow *flow)
     for (uint32_t i = 0; i < capture->stream_end; i++)
         if (capture->stream[i])
             packet_runs_mark_refused(&capture->stream[i]->runs);
+    mark_uses(capture, flow);
     for (unsigned s = 0; s < ROCE_SEV_CNT; s++)
         for (uint32_t i = 0; i < capture->findings[s].cnt; i++) {
             struct roce_finding *finding = &capture->findings[s].finding[i];

@@ -59,6 +59,11 @@ struct page_findings {
     uint64_t left_out;
 };
 
+/* A new use of a QP pair. */
+struct page_use {
+    uint32_t conn_index, frame;
+};
+
 struct page_capture {
     /* Streams, indexed by connection number; NULL: the connection has no packets, or was joined
      * with another one. */
@@ -78,6 +83,9 @@ struct page_capture {
     uint32_t *spurious; /* first frames of the go-backs after a spurious timeout */
     uint32_t spurious_cnt;
     size_t spurious_cap;
+    struct page_use *use; /* new uses of QP pairs, in the order of their findings */
+    uint32_t use_cnt;
+    size_t use_cap;
     const char *name; /* name of the capture */
     unsigned threads; /* number of threads that format the connections; 0: one for each processor */
     /* Times of the work requests of the same run (--timeline), or NULL. */

@@ -9,6 +9,7 @@
 #include "page/page_texts.h"
 #include "page/page_view.h"
 #include "page/parallel_text.h"
+#include "page/psn_axis.h"
 #include "page/psn_legend.h"
 #include "util/keymap.h"
 #include "wire/codes.h"
@@ -237,45 +238,48 @@ static int write_styles(FILE *out, const struct styles *styles)
     return 0;
 }
 
-/* PSN axis of the graph of each direction. Requests and their responses use one sequence of PSNs.
- * `base`: PSN at which the axis begins. `last`: PSN of the latest run, counted without wrap at
- * 2^24. */
-struct psn_axis {
-    uint32_t base[2];
-    int64_t last[2];
+/* Returns whether a direction has more than one use of the QP pair. */
+static bool is_used_again(const struct packet_runs *runs, unsigned direction)
+{
+    for (uint32_t i = 0; i < runs->cnt; i++)
+        if (packet_run_begins_use(&runs->run[i]) && packet_run_is_in(&runs->run[i], direction))
+            return true;
+    return false;
+}
+
+/* The axes of the graphs of both directions. */
+struct psn_axes {
+    struct psn_axis of[2];
 };
 
 /* Returns the axes of a connection. Each begins with the first PSN of the requester. If that PSN is
- * unknown or is later than the PSN of the first run, the axis begins with the PSN of the first run.
- */
-static struct psn_axis begin_axis(const struct packet_runs *runs,
+ * unknown, is later than the PSN of the first run, or is that of a later use of the QP pair, the
+ * axis begins with the PSN of the first run. */
+static struct psn_axes begin_axes(const struct packet_runs *runs,
                                   const struct roce_conn_summary *sum)
 {
-    struct psn_axis axis = {{0, 0}, {0, 0}};
+    struct psn_axes axes;
 
     for (unsigned d = 0; d < 2; d++) {
         const uint32_t first = sum->side[d].first_psn;
-        uint32_t i = 0, psn;
+        struct psn_axis axis = psn_axis_begin(runs, d);
 
-        while (i < runs->cnt && !packet_run_is_in(&runs->run[i], d))
-            i++;
-        psn = i < runs->cnt ? runs->run[i].psn : 0;
-        axis.base[d] =
-            first == ROCE_PSN_UNKNOWN || roce_psn_diff(roce_psn_of(psn), roce_psn_of(first)) < 0
-                ? psn
-                : first;
-        axis.last[d] = axis.base[d];
+        if (first != ROCE_PSN_UNKNOWN && !is_used_again(runs, d) &&
+            roce_psn_diff(roce_psn_of(axis.base), roce_psn_of(first)) >= 0)
+            axis.base = first;
+        axes.of[d] = axis;
     }
-    return axis;
+    return axes;
 }
 
-/* Returns the PSN minus the previous PSN of its direction. */
-static int64_t psn_step(struct psn_axis *axis, unsigned direction, uint32_t psn)
+/* Writes for each use of the QP pair in each direction its first run and the PSN that is 0. */
+static void write_uses(FILE *out, const struct packet_runs *runs, const struct psn_axes *axes)
 {
-    int64_t step = roce_psn_diff(roce_psn_of(psn), roce_psn_of((uint32_t)axis->last[direction]));
-
-    axis->last[direction] += step;
-    return step;
+    fprintf(out, "\"uses\":[[0,0,%u],[0,1,%u]", axes->of[0].base, axes->of[1].base);
+    for (uint32_t i = 0; i < runs->cnt; i++)
+        if (packet_run_begins_use(&runs->run[i]))
+            fprintf(out, ",[%u,%u,%u]", i, packet_run_direction(&runs->run[i]), runs->run[i].psn);
+    fprintf(out, "],");
 }
 
 enum column {
@@ -307,13 +311,14 @@ static const char *const column_names[COLUMNS] = {
 struct column_state {
     uint64_t time;
     uint32_t frame;
-    struct psn_axis axis;
+    struct psn_axes axes;
     struct styles *styles;
 };
 
 static int64_t column_value(struct column_state *state, enum column column,
                             const struct packet_run *run)
 {
+    struct psn_axis *axis;
     int64_t v;
 
     switch (column) {
@@ -331,7 +336,9 @@ static int64_t column_value(struct column_state *state, enum column column,
     case COLUMN_PSN:
         if (run->class == RUN_CNP || run->class == RUN_OTHER)
             return 0;
-        return psn_step(&state->axis, packet_run_direction(run), run->psn);
+        axis = &state->axes.of[packet_run_direction(run)];
+        v = axis->at;
+        return psn_axis_next(axis, run) - v;
     case COLUMN_SPAN: return run->span;
     case COLUMN_PAYLOAD: return (int64_t)run->payload;
     case COLUMN_WIRE: return (int64_t)run->wire;
@@ -346,24 +353,28 @@ static int64_t column_value(struct column_state *state, enum column column,
 }
 
 /* Writes the captions of the graphs of packets. The first graph explains itself. */
-static void write_captions(FILE *out, const struct packet_runs *runs, const struct psn_axis *axis)
+static void write_captions(FILE *out, const struct packet_runs *runs, const struct psn_axes *axes)
 {
     bool explained = false;
 
     fputs(",\"captions\":[", out);
     for (unsigned d = 0; d < 2; d++) {
+        char zero[64];
         uint32_t i = 0;
 
         while (i < runs->cnt && !packet_run_is_in(&runs->run[i], d))
             i++;
+        snprintf(zero, sizeof(zero), "%u", axes->of[d].base);
+        if (is_used_again(runs, d))
+            snprintf(zero, sizeof(zero), "the first PSN of each use of the QP pair");
         if (explained)
-            fprintf(out, ",\"PSN 0 here is %u.\"", axis->base[d]);
+            fprintf(out, ",\"PSN 0 here is %s.\"", zero);
         else
             fprintf(out,
                     "%s\"Bars are packets: time to the right, packet sequence number (PSN) "
-                    "upwards; 0 here is %u. A healthy flow climbs; steps back are retransmissions, "
+                    "upwards; 0 here is %s. A healthy flow climbs; steps back are retransmissions, "
                     "bands are waits.\"",
-                    d ? "," : "", axis->base[d]);
+                    d ? "," : "", zero);
         explained |= i < runs->cnt;
     }
     fputc(']', out);
@@ -373,7 +384,7 @@ static void write_captions(FILE *out, const struct packet_runs *runs, const stru
 static int write_runs(FILE *out, const struct packet_runs *runs, uint64_t base,
                       const struct roce_conn_summary *sum)
 {
-    const struct psn_axis axis = begin_axis(runs, sum);
+    const struct psn_axes axes = begin_axes(runs, sum);
     struct styles styles;
     struct numbers numbers;
     int rc;
@@ -383,10 +394,11 @@ static int write_runs(FILE *out, const struct packet_runs *runs, uint64_t base,
         return -1;
     }
     begin_numbers(&numbers, out);
-    write_captions(out, runs, &axis);
-    fprintf(out, ",\"runs\":{\"psn_base\":[%u,%u],", axis.base[0], axis.base[1]);
+    write_captions(out, runs, &axes);
+    fprintf(out, ",\"runs\":{");
+    write_uses(out, runs, &axes);
     for (unsigned column = 0; column < COLUMNS; column++) {
-        struct column_state state = {.time = base, .axis = axis, .styles = &styles};
+        struct column_state state = {.time = base, .axes = axes, .styles = &styles};
         char sep = 0;
 
         fprintf(out, "\"%s\":[", column_names[column]);

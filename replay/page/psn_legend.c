@@ -137,6 +137,9 @@ unsigned psn_legend(const struct packet_runs *runs, unsigned direction,
         entry[cnt++] = entry_of("implied", "◇ response skipped (implied NAK)", WAIT_BAND_KINDS);
     if (missing)
         entry[cnt++] = entry_of("missing", "┆ missing packets", WAIT_BAND_KINDS);
+    if (marks & RUN_MARK_NEW_USE)
+        entry[cnt++] = entry_of("text", "┊ QP pair used again: its first PSN is 0 from here on",
+                                WAIT_BAND_KINDS);
     loss_marks_find(runs, direction, note_loss, &lost);
     if (lost)
         entry[cnt++] = entry_of("lost", "○ lost or late, as its text says", WAIT_BAND_KINDS);

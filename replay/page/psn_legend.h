@@ -13,7 +13,7 @@ struct psn_legend_entry {
     char own[112]; /* text that depends on the packets */
 };
 
-#define PSN_LEGEND_MAX (13u + WAIT_BAND_KINDS) /* maximum number of entries */
+#define PSN_LEGEND_MAX (14u + WAIT_BAND_KINDS) /* maximum number of entries */
 
 /* Stores a legend entry for each class of packets and each kind of band in the graph of a
  * direction. Returns the number of entries, which is 0 if the direction has no packets with a PSN.

@@ -3,10 +3,12 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include "page/ack_line.h"
 #include "page/loss_marks.h"
 #include "page/page_capture.h"
+#include "page/psn_axis.h"
 #include "page/psn_legend.h"
 #include "util/strbuf.h"
 #include "util/xml_escape.h"
@@ -31,17 +33,14 @@ struct psn_graph {
     double top; /* y of the graph in the drawing */
     /* Times of the first and last packet of both directions, ns. */
     uint64_t first_time, last_time;
-    uint32_t base;         /* PSN to which `low` and `high` are relative */
-    int64_t low, high;     /* lowest and highest PSN that the graph shows, relative to `base` */
+    const int64_t *psn;    /* place of each run on the PSN axis of its direction */
+    int64_t low, high;     /* lowest and highest PSN that the graph shows, as places */
     double text_x, text_y; /* place of the latest text of a loss */
 };
 
-/* Returns the PSN of a run relative to g->base, counted without wrap at 2^24, and stores it in
- * *last. Of all possible values, it is the one nearest to the previous *last. */
-static int64_t relative_psn(const struct psn_graph *g, const struct packet_run *run, int64_t *last)
+static int64_t place_of(const struct psn_graph *g, const struct packet_run *run)
 {
-    *last += roce_psn_diff(roce_psn_of(run->psn), roce_psn_of((uint32_t)(g->base + *last)));
-    return *last;
+    return g->psn[run - g->runs->run];
 }
 
 static double x_of(const struct psn_graph *g, uint64_t time)
@@ -67,11 +66,10 @@ static double y_of(const struct psn_graph *g, double psn)
 static bool find_ranges(struct psn_graph *g)
 {
     bool any = false;
-    int64_t last = 0;
 
     for (uint32_t i = 0; i < g->runs->cnt; i++) {
         const struct packet_run *run = &g->runs->run[i];
-        int64_t psn;
+        const int64_t psn = g->psn[i];
 
         if (!packet_run_is_in(run, g->direction))
             continue;
@@ -80,11 +78,10 @@ static bool find_ranges(struct psn_graph *g)
                                     .runs = g->runs,
                                     .direction = g->direction,
                                     .top = g->top,
-                                    .first_time = run->first_time,
-                                    .base = run->psn};
+                                    .psn = g->psn,
+                                    .first_time = run->first_time};
             any = true;
         }
-        psn = relative_psn(g, run, &last);
         if (run->last_time > g->last_time)
             g->last_time = run->last_time;
         /* Ignore damaged packets, because their PSN may be wrong. */
@@ -133,8 +130,7 @@ static void write_loss_mark(void *user, const struct loss_mark *mark)
 {
     struct psn_graph *g = user;
     double x = x_of(g, mark->run->first_time);
-    double y = y_of(g, (double)roce_psn_diff(roce_psn_of(mark->run->psn), roce_psn_of(g->base)) +
-                           mark->offset + 0.5);
+    double y = y_of(g, (double)(place_of(g, mark->run) + mark->offset) + 0.5);
     const bool left = x > WIDTH / 2,
                near = fabs(x - g->text_x) < TEXT && fabs(y + 4 - g->text_y) < TEXT_LINE;
 
@@ -286,20 +282,23 @@ static void write_mark(const struct psn_graph *g, const struct packet_run *run, 
 struct ack_path {
     const struct psn_graph *g;
     bool any;
+    int64_t psn; /* latest point of the path */
 };
 
 static void write_ack(void *user, const struct packet_run *run, int64_t psn)
 {
     struct ack_path *path = user;
+    const bool goes_on = path->any && psn > path->psn; /* a new use of the QP pair begins below */
 
-    fprintf(path->g->out, path->any ? "H%.1fV%.1f" : "M%.1f %.1f", x_of(path->g, run->first_time),
+    fprintf(path->g->out, goes_on ? "H%.1fV%.1f" : "M%.1f %.1f", x_of(path->g, run->first_time),
             y_of(path->g, (double)psn));
     path->any = true;
+    path->psn = psn;
 }
 
 static void write_acks(const struct psn_graph *g)
 {
-    struct ack_path path = {g, false};
+    struct ack_path path = {.g = g};
 
     fprintf(g->out, "<path class=\"ack step\" d=\"");
     ack_line_find(g->runs, g->direction, write_ack, &path);
@@ -309,17 +308,18 @@ static void write_acks(const struct psn_graph *g)
 static void write_packets(const struct psn_graph *g)
 {
     struct psn_graph graph = *g;
-    int64_t last = 0;
 
     write_acks(g);
     wait_bands_find(g->runs, g->direction, write_band, &graph);
     for (uint32_t i = 0; i < g->runs->cnt; i++) {
         const struct packet_run *run = &g->runs->run[i];
-        int64_t psn;
+        const int64_t psn = g->psn[i];
 
         if (!packet_run_is_in(run, g->direction))
             continue;
-        psn = relative_psn(g, run, &last);
+        if (packet_run_begins_use(run))
+            fprintf(g->out, "<path class=\"use\" d=\"M%.1f %.1fV%.1f\"/>\n",
+                    x_of(g, run->first_time) - 3, g->top + TOP, g->top + HEIGHT - BOTTOM);
         if (run->gap)
             fprintf(g->out, "<path class=\"missing\" d=\"M%.1f %.1fV%.1f\"/>\n",
                     x_of(g, run->first_time), y_of(g, (double)psn),
@@ -327,10 +327,9 @@ static void write_packets(const struct psn_graph *g)
         if (run->class <= RUN_REPEATED_RESPONSE || run->class == RUN_COPY)
             write_bar(g, run, psn);
     }
-    last = 0;
     for (uint32_t i = 0; i < g->runs->cnt; i++)
         if (packet_run_is_in(&g->runs->run[i], g->direction))
-            write_mark(g, &g->runs->run[i], relative_psn(g, &g->runs->run[i], &last));
+            write_mark(g, &g->runs->run[i], g->psn[i]);
     loss_marks_find(g->runs, g->direction, write_loss_mark, &graph);
 }
 
@@ -350,11 +349,28 @@ static void write_style(FILE *out, double height)
         ".step,.line{fill:none}.implied{fill:none;stroke:#c4122f;stroke-width:1.5}"
         ".lost{fill:none;stroke:#c4122f;stroke-width:2}"
         ".missing{fill:none;stroke:#c4122f;stroke-width:2.5;stroke-dasharray:3 2}"
+        ".use{stroke:#1b1f24;stroke-dasharray:4 4}"
         ".refused{fill:none;stroke:#8a2be2;stroke-width:1.5}"
         ".sign{stroke:none}.sign.lost,.sign.missing,.sign.implied{fill:#c4122f}"
         ".sign.refused{fill:#8a2be2}\n"
         "</style>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
         WIDTH, height, WIDTH, height);
+}
+
+/* Returns the place of each run on the PSN axis of its direction, or NULL if out of memory. The
+ * caller frees it. */
+static int64_t *places_of(const struct packet_runs *runs)
+{
+    int64_t *psn = calloc(runs->cnt, sizeof(*psn));
+
+    for (unsigned d = 0; psn && d < 2; d++) {
+        struct psn_axis axis = psn_axis_begin(runs, d);
+
+        for (uint32_t i = 0; i < runs->cnt; i++)
+            if (packet_run_is_in(&runs->run[i], d))
+                psn[i] = psn_axis_next(&axis, &runs->run[i]);
+    }
+    return psn;
 }
 
 int psn_svg_write(FILE *out, const struct page_capture *capture, const struct check_report *report,
@@ -363,15 +379,20 @@ int psn_svg_write(FILE *out, const struct page_capture *capture, const struct ch
     struct psn_graph graph[2];
     unsigned cnt = 0;
     const struct page_stream *stream = page_capture_stream(capture, conn_index);
+    int64_t *psn = stream ? places_of(&stream->runs) : NULL;
 
+    if (stream && !psn)
+        return error_set(error, "%s: out of memory", capture->name);
     for (unsigned side = 0; stream && side < 2; side++) {
         graph[cnt] = (struct psn_graph){
-            .out = out, .runs = &stream->runs, .direction = side, .top = HEIGHT * cnt};
+            .out = out, .runs = &stream->runs, .direction = side, .top = HEIGHT * cnt, .psn = psn};
         cnt += find_ranges(&graph[cnt]);
     }
-    if (cnt == 0)
+    if (cnt == 0) {
+        free(psn);
         return error_set(error, "%s: connection %u has no packets to draw", capture->name,
                          conn_index);
+    }
     couple_times(graph, cnt);
     write_style(out, HEIGHT * cnt);
     for (unsigned i = 0; i < cnt; i++) {
@@ -380,5 +401,6 @@ int psn_svg_write(FILE *out, const struct page_capture *capture, const struct ch
         write_packets(&graph[i]);
     }
     fprintf(out, "</svg>\n");
+    free(psn);
     return 0;
 }

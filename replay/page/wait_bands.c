@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 #include "page/wait_bands.h"
 
+#include "page/psn_axis.h"
 #include "wire/codes.h"
 
 static enum wait_band_kind kind_of(uint8_t cause)
@@ -18,9 +19,8 @@ static enum wait_band_kind kind_of(uint8_t cause)
 
 /* State of one direction. */
 struct wait_state {
-    bool any;
-    int64_t psn;              /* PSN of the latest run, relative to the first run */
-    uint32_t raw;             /* PSN of the latest run */
+    struct psn_axis axis;
+    int64_t psn;              /* place of the latest run on the axis */
     int64_t acked, requested; /* highest acknowledged PSN plus 1, and PSN of the latest request */
     uint64_t packet, request; /* times of the latest packet and request, ns */
     bool again;               /* the latest request was a retransmission */
@@ -67,7 +67,11 @@ static void note_run(struct wait_state *at, const struct packet_run *run)
 void wait_bands_find(const struct packet_runs *runs, unsigned direction,
                      void (*on_band)(void *user, const struct wait_band *band), void *user)
 {
-    struct wait_state at = {.acked = INT64_MIN, .packet = UINT64_MAX, .request = UINT64_MAX};
+    const struct wait_state begin = {.axis = psn_axis_begin(runs, direction),
+                                     .acked = INT64_MIN,
+                                     .packet = UINT64_MAX,
+                                     .request = UINT64_MAX};
+    struct wait_state at = begin;
 
     for (uint32_t i = 0; i < runs->cnt; i++) {
         const struct packet_run *run = &runs->run[i];
@@ -75,9 +79,9 @@ void wait_bands_find(const struct packet_runs *runs, unsigned direction,
 
         if (!packet_run_is_in(run, direction))
             continue;
-        at.psn += at.any ? roce_psn_diff(roce_psn_of(run->psn), roce_psn_of(at.raw)) : 0;
-        at.raw = run->psn;
-        at.any = true;
+        if (packet_run_begins_use(run))
+            at = begin;
+        at.psn = psn_axis_next(&at.axis, run);
         if (ends_wait(&at, run, &band))
             on_band(user, &band);
         note_run(&at, run);

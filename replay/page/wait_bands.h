@@ -25,8 +25,8 @@ struct wait_band {
     enum wait_band_kind kind;
     const struct packet_run *run; /* the run that ended the wait */
     uint64_t ns;                  /* duration, ns */
-    int64_t psn; /* PSN of the run, relative to the first run of the direction, counted without
-                  * wrap */
+    int64_t psn; /* PSN of the run, relative to the first run of the direction in this use of the QP
+                  * pair, counted without wrap */
 };
 
 /* Calls `on_band` for each period in which the requester of a direction waited, in the order of the

@@ -8,16 +8,10 @@ const RoceData = (function () {
     "fetch and add": "atomic" };
   const INSTANT = 5e-10; // seconds; two times that differ by less are equal
 
-  function sums(deltas, scale) {
-    let sum = 0;
-    return Float64Array.from(deltas, (delta) => (sum += delta) * scale);
-  }
+  const sums = (deltas, scale, sum = 0) => Float64Array.from(deltas, (delta) => (sum += delta) * scale);
 
-  function dense(pairs, length) {
-    const out = new Float64Array(length);
-    for (let i = 0; i + 1 < pairs.length; i += 2) out[pairs[i]] = pairs[i + 1];
-    return out;
-  }
+  const dense = (pairs, length) =>
+    pairs.reduce((out, v, k) => (k % 2 && (out[pairs[k - 1]] = v), out), new Float64Array(length));
 
   // Returns the packet runs of a connection as columns of equal length; times in seconds.
   function decodeRuns(conn) {
@@ -28,8 +22,9 @@ const RoceData = (function () {
     const end = time.map((t, i) => t + c.duration[i] * 1e-9), lastFrame = frame.map((f, i) => f + c.frames[i]);
     return {
       length: n, time, end, frame, lastFrame, count: c.count, span: c.span, payload: c.payload, wire: c.wire,
-      psn: c.psn.map((delta, i) => at[style[i].direction] += delta), psnBase: c.psn_base, flight: c.flight,
-      style, rtt: dense(c.rtt, n), wait: dense(c.wait, n), gap: dense(c.gap, n), ce: dense(c.ce, n) };
+      psn: c.psn.map((delta, i) => at[style[i].direction] += delta), flight: c.flight,
+      rtt: dense(c.rtt, n), wait: dense(c.wait, n), gap: dense(c.gap, n), ce: dense(c.ce, n), style, uses: c.uses,
+      psnBase: (direction, i) => c.uses.filter(([run, of]) => run <= i && of === direction).pop()[2] };
   }
 
   // Returns the waits of the time budget; each ends with a run.

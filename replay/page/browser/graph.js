@@ -127,6 +127,10 @@ const RoceGraph = (function () {
       [s.mark, s.implied && "implied"].filter(Boolean).forEach((m) => marks.push([m, x0, y0, colors[m]]));
       at.hit("run", i, x0, x1, y0, y1);
     }
+    r.uses.filter(([i, d]) => i && d === direction).map(([i]) => at.x(r.time[i])).forEach((x) => {
+      path(ctx, [x, at.area.y, x, at.area.y + at.area.h], colors.text, 1, [4, 4]);
+      lost.push([x, at.area.y + 22, "QP pair used again"]);
+    });
     const acked = (i) => r.psn[i] + (r.style[i].syndrome ? 0 : r.span[i]);
     stepLine(view, at, view.conn.acks[direction], acked, colors.ack, 1.2);
     marks.forEach((m) => (mark(ctx, ...m), at.take(m[1], m[2])));
@@ -455,7 +459,7 @@ const RoceGraph = (function () {
           STEPS.map((name, k) => name + " " + since(m.steps[k + 1])).join(", ")] : []);
     }
     describeRun(i) {
-      const r = this.runs, s = r.style[i], first = r.psn[i], psn = (first + r.psnBase[s.direction]) & 0xFFFFFF;
+      const r = this.runs, s = r.style[i], first = r.psn[i], psn = (first + r.psnBase(s.direction, i)) & 0xFFFFFF;
       const where = r.count[i] === 1 ? "frame " + r.frame[i]
         : D.count(r.count[i], "packet") + " in frames " + r.frame[i] + " to " + r.lastFrame[i];
       return [

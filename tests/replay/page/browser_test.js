@@ -38,11 +38,12 @@ const tests = {
   psns_and_bands_come_from_differences() {
     const runs = { time: [0, 10, 2000, 10], duration: [0, 0, 0, 0], frame: [1, 1, 1, 1], frames: [0, 0, 0, 0], count: [1, 1, 1, 1],
       psn: [1, 1, -1, 0], span: [1, 1, 1, 1], payload: [8, 8, 8, 0], wire: [70, 70, 70, 62], flight: [8, 16, 16, 0], style: [0, 0, 1, 2],
-      rtt: [3, 20], wait: [], gap: [], ce: [], psn_base: [0xFFFFFE, 0],
+      rtt: [3, 20], wait: [], gap: [], ce: [], uses: [[0, 0, 0xFFFFFE], [0, 1, 0], [2, 0, 7]],
       styles: ["request", "repeated request", "ack"].map((name) => ({ class: name, direction: 0 })) };
     const one = { runs, bands: [[0, 1, 2, 1500]], legends: [[["first", "request"], ["timeout", "band: wait for an ACK timeout"]], []] };
     const r = D.decodeRuns(one);
     assert.deepStrictEqual(Array.from(r.psn), [1, 2, 1, 1]);
+    assert.deepStrictEqual([r.psnBase(0, 1), r.psnBase(0, 2), r.psnBase(1, 3)], [0xFFFFFE, 7, 0]);
     assert.deepStrictEqual(Array.from(r.rtt), [0, 0, 0, 20]);
     assert.deepStrictEqual(Array.from(r.frame), [1, 2, 3, 4]);
     const [band, ...more] = D.decodeBands(one, r);

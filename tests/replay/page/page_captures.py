@@ -75,3 +75,19 @@ def write_troubles(path, conns):
         t.add(1, t.ack(1, t.psn[0] - 1))
         frames += t.frames
     write_capture(path, frames)
+
+
+def write_reuse(path, uses):
+    """Writes a capture of a QP pair that is used several times. Each use has another start PSN, and loses one packet."""
+    t = Connection(mtu=1024)
+    for n in range(uses):
+        t.psn[0], t.msn[0] = (9000000 * n + 100) % (1 << 24), 0
+        for k in range(20):
+            parts, first = t.write(0, 4096), t.psn[0] - 4
+            t.add_all(0, parts if k != 10 else parts[:1] + parts[2:])
+            if k == 10:
+                t.add(1, t.ack(1, first + 1, syndrome=NAK_SEQ))
+                t.add_all(0, [retransmission(t, part) for part in parts[1:]])
+            t.add(1, t.ack(1, t.psn[0] - 1))
+        t.now += 2000 * MS
+    write_capture(path, t.frames)

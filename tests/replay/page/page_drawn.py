@@ -16,11 +16,12 @@ import sys
 import tempfile
 
 from chromium import Chromium
-from page_captures import write_incast, write_sprayed, write_troubles
+from page_captures import write_incast, write_reuse, write_sprayed, write_troubles
 
 PAGE_CAPTURES = 25  # number of captures in one page
 PIXELS = 1.01  # largest permitted distance between a drawn point and the expected point, pixels
 PSNS = 1 << 24
+REUSED = "ALL-OBS-308"  # rule of the finding that the QP pair is used again
 CLASSES = {"request": "first", "repeated request": "again", "response": "response", "repeated response": "response-again",
            "copy": "other"}
 BANDS = {"response": "slow", "timeout": "timeout", "spurious_timeout": "spurious", "read_gap": "response-again", "rnr_nak": "rnr",
@@ -54,7 +55,7 @@ CHOOSE = """((row) => {
   return [rocedrill.chosen.connection || 0, graphs, distributions];
 })(%u)"""
 COLORS = "Object.fromEntries(%s.map(c => [c, RoceGraph.color(c)]))" % json.dumps(
-    "first again response response-again other ack nak implied refused rnr damaged missing lost cnp ce timeout spurious slow side-a side-b".split())
+    "first again response response-again other ack nak implied refused rnr damaged missing lost cnp ce timeout spurious slow side-a side-b text".split())
 HEAT = "rocedrill.heat.rows.map(r => [r.conn.connection || 0, Math.round(r.bytes.reduce((a, b) => a + b, 0))])"
 
 failures = 0
@@ -97,9 +98,24 @@ def span_of(e, kind, mtu):
     return max(1, math.ceil(e["dma_length"] / mtu)) if mtu and "dma_length" in e else None
 
 
+def uses_of(lines, conn, alias):
+    """Returns for each direction the frames of the first requests of the later uses of the QP pair, or else of their first responses."""
+    of = [e for e in lines if alias.get(e.get("connection"), e.get("connection")) == conn["connection"]]
+    packets = [(e, 1 - "ab".index(e["side"]) if is_response(e) else "ab".index(e["side"])) for e in of
+               if e["event"] == "packet" and class_of(e) not in ("cnp", "other", "dropped")]
+    uses = set(), set()
+    for f in of:
+        for d in (0, 1) if f["event"] == "finding" and f["rule"] == REUSED else ():
+            later = [e for e, of in packets if of == d and e["frame"] >= f["frame"]]
+            first = [e for e in later if class_of(e) in ("request", "repeated request")] or later
+            if first and any(of == d and e["frame"] < f["frame"] for e, of in packets):
+                uses[d].add(first[0]["frame"])
+    return uses
+
+
 def packets_of(lines, conn, start, alias):
     """Returns the packets of a connection as the page must draw them."""
-    found = []
+    found, uses = [], uses_of(lines, conn, alias)
     qpns = [conn[s]["qpn"] for s in "ab"]
     last, base, mtu = [None, None], [0, 0], None
     for e in lines:
@@ -116,8 +132,11 @@ def packets_of(lines, conn, start, alias):
         if kind not in ("cnp", "other"):
             if last[d] is None:
                 first = conn["ab"[d]]["first_psn"]
-                base[d] = e["psn"] if first is None or signed(e["psn"] - first) < 0 else first
+                base[d] = e["psn"] if first is None or uses[d] or signed(e["psn"] - first) < 0 else first
                 last[d] = base[d]
+            if e["frame"] in uses[d]:
+                base[d] = last[d] = e["psn"]
+            p["use"] = e["frame"] in uses[d]
             last[d] += signed(e["psn"] - last[d])
             p["psn"] = last[d] - base[d]
         found.append(p)
@@ -213,6 +232,8 @@ def check_psn(g, packets, conn):
     g.compare("missing packets", [("missing", line[0][0], line[0][1], line[1][1]) for line in g.lines("missing", 3)], gaps)
     corners, acked = [], -math.inf
     for p in of:
+        if p["use"]:
+            acked = -math.inf
         to = p["psn"] + (p["kind"] in ("ack", "response"))
         if p["kind"] in ("ack", "response", "nak", "refused", "rnr nak") and to > acked:
             if corners:
@@ -220,6 +241,8 @@ def check_psn(g, packets, conn):
             corners.append(("ack", g.x(p["t"]), g.y(to)))
             acked = to
     g.compare("acknowledged PSNs", [("ack", *point) for line in g.lines("ack", 1.2) for point in line], corners)
+    uses = [("use", g.x(p["t"])) for p in of if p["use"]]
+    g.compare("new uses", [("use", line[0][0]) for line in g.lines("text", 1) if line[0][0] == line[1][0]], uses)
     waits = {BANDS[w["cause"]]: w["ns"] for w in conn["waits"] if w["cause"] in BANDS and w["side"] == "ab"[d]}
     scale = (g.x_range[1] - g.x_range[0]) / g.area[2]
     for color, ns in waits.items():
@@ -400,7 +423,7 @@ def main():
     rocedrill, chromium, *captures = sys.argv[1:]
     conns, graphs = 0, {}
     with tempfile.TemporaryDirectory() as folder, Chromium(chromium) as browser:
-        for write, name, cnt in (write_incast, "incast", 6), (write_troubles, "troubles", 5), (write_sprayed, "sprayed", 600):
+        for write, name, cnt in (write_incast, "incast", 6), (write_troubles, "troubles", 5), (write_sprayed, "sprayed", 600), (write_reuse, "reuse", 3):
             captures.append(os.path.join(folder, name + ".pcap"))
             write(captures[-1], cnt)
         browser.call("Page.addScriptToEvaluateOnNewDocument", source=RECORDER)

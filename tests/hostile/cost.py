@@ -56,6 +56,12 @@ ENGINES = {
     "check --json": ["check", "-q", "--json", "/dev/null"],
     "check --html": ["check", "-q", "--html", "/dev/null"],
     "check exports": ["check", "-q", "--events", "/dev/null", "--perfetto", "{out}", "--csv", "{out}.d"],
+    "annotate": ["check", "-q", "--annotate", "{out}"],
+    "events": ["check", "-q", "--events", "/dev/null"],
+    "csv": ["check", "-q", "--csv", "{out}.csv"],
+    "perfetto": ["check", "-q", "--perfetto", "{out}"],
+    "gnuplot": ["check", "-q", "--gnuplot", "{out}.gnuplot"],
+    "xplot": ["check", "-q", "--xplot", "{out}.xplot"],
     "check -v": ["check", "-v", "--junit", "/dev/null"],
     "other end": ["check", "--other-end", "{in}", "{in}"],
     "decode": ["decode", "-q"],
@@ -231,8 +237,10 @@ class Plugin(Engine):
     def __init__(self, command, name, folder, bin_dir, shark):
         super().__init__(command, name, folder, bin_dir)
         self.socket = os.path.join(shark.home, "sharkd")
+        # sharkd does not wait for its children. Because it inherits SIG_IGN, the kernel removes those that ended.
         subprocess.run(shark.command(["-a", "unix:" + self.socket], program="sharkd"), stdout=subprocess.DEVNULL,
-                       stderr=subprocess.DEVNULL, check=True)
+                       stderr=subprocess.DEVNULL, check=True, restore_signals=False,
+                       preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
 
     def processes(self):
         """Returns the processes of sharkd."""

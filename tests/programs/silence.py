@@ -113,7 +113,7 @@ def main():
         done = run(args, folder, ["--selfcheck"], 1 << 22)
         missing, total = lost(done, r"--selfcheck: (\d+) of (\d+) packets could not be recorded and were not judged: "
                                     r"File too large")
-        judged = re.search(r"standard input: (\d+) frames", done.stdout)
+        judged = re.search(r"packets of rnic-run: (\d+) frames", done.stdout)
         assert judged and int(judged.group(1)) == total - missing, (missing, total)
         done = run(args, folder, ["--timeline"], 1 << 15)
         missing, total = lost(done, r"--timeline: (\d+) of (\d+) rows could not be recorded: File too large")

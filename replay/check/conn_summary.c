@@ -2,6 +2,7 @@
 #include "check/conn_summary.h"
 
 #include <inttypes.h>
+#include "check/base/conn_state.h"
 #include "check/causes/slow_causes.h"
 #include "check/causes/time_budget.h"
 #include "wire/codes.h"
@@ -289,7 +290,7 @@ static void add_no_retransmission(struct strbuf *t, const struct roce_conn_summa
 static void add_unanswered(struct strbuf *t, const struct roce_conn_summary *sum)
 {
     const struct roce_endpoint_summary *its = &sum->side[!(sum->facts.end_side & 1)];
-    bool refused = sum->facts.end_naks >= (sum->facts.end_repeats ? 2 : 1);
+    bool refused = sum->facts.end_on_nak || sum->facts.end_naks >= (sum->facts.end_repeats ? 2 : 1);
 
     if (sum->facts.end_damaged) {
         add_damaged(t, sum);
@@ -544,12 +545,12 @@ static void hint_unanswered(struct strbuf *t, const struct roce_conn_summary *su
     if (check_conn_not_retransmitted(&sum->facts)) {
         strbuf_addf(t, "check whether the programs of both hosts still run and their QPs still "
                        "exist, and whether the capture lost packets");
-    } else if (sum->facts.end_naks && sum->facts.cm.retry_count < sum->facts.end_naks &&
-               sum->facts.end_repeats == 0 && sum->facts.cm.seen & 1u << ROCE_CM_REQ)
+    } else if (check_conn_no_retry_left(&sum->facts) && sum->facts.cm.retry_count < RETRY_MAX &&
+               sum->facts.cm.seen & 1u << ROCE_CM_REQ)
         strbuf_addf(t,
                     "the program set retry_count to %u (struct rdma_conn_param), so the QP failed "
-                    "at sequence NAK %u; 7 is the usual value",
-                    sum->facts.cm.retry_count, sum->facts.end_naks);
+                    "at sequence NAK %u; %u is the usual value",
+                    sum->facts.cm.retry_count, sum->facts.end_naks, RETRY_MAX);
     else if (sum->facts.end_naks >= 2)
         strbuf_addf(t, "later packets arrive and this packet does not: check whether a device "
                        "on the path drops or damages this packet, and whether the peer drops "

@@ -60,11 +60,13 @@ static const char *end_text(const struct roce_conn_facts *facts)
     switch (facts->end) {
     case ROCE_END_REJECTED: return "one side refused to set up the connection";
     case ROCE_END_RETRY_EXHAUSTED:
-        if (facts->end_naks && facts->end_repeats == 0 && facts->end_tries <= facts->end_naks)
-            return "a packet was lost, and the sender had no retry left";
-        return "no answer came although the sender retransmitted, and the sender gave up";
+        return check_conn_no_retry_left(facts)
+                   ? "a packet was lost, and the sender had no retry left"
+                   : "no answer came although the sender retransmitted, and the sender gave up";
     case ROCE_END_UNANSWERED:
-        return "the sender retransmitted, and no answer came until the capture ended";
+        return facts->end_on_nak
+                   ? "a packet was lost each time that the sender transmitted it"
+                   : "the sender retransmitted, and no answer came until the capture ended";
     case ROCE_END_GONE:
         return "the program of one side was killed or crashed, and the device of the other side "
                "sent the DREQ instead";

@@ -22,6 +22,11 @@ bool check_conn_not_retransmitted(const struct roce_conn_facts *facts)
     return facts->end == ROCE_END_UNANSWERED && facts->end_waits;
 }
 
+bool check_conn_no_retry_left(const struct roce_conn_facts *facts)
+{
+    return facts->end == ROCE_END_RETRY_EXHAUSTED && facts->end_on_nak && facts->end_syndrome == 0;
+}
+
 bool check_conn_lossy(const struct roce_conn_summary *sum)
 {
     return sum->side[0].lost_messages + sum->side[1].lost_messages > 0;

@@ -19,6 +19,9 @@ bool check_conn_stuck(const struct roce_conn_summary *sum);
  * retransmit it when its ACK timeout must have expired. */
 bool check_conn_not_retransmitted(const struct roce_conn_facts *facts);
 
+/* Returns whether a requester stopped at a sequence NAK, because it had no retry left. */
+bool check_conn_no_retry_left(const struct roce_conn_facts *facts);
+
 /* Returns whether a service without retransmission (UC) lost messages. */
 bool check_conn_lossy(const struct roce_conn_summary *sum);
 

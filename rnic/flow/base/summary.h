@@ -435,6 +435,8 @@ struct roce_conn_facts {
     bool end_paged : 1;    /* the last RNR NAKs were for a request that needs no receive WQE
                             * (on-demand paging) */
     bool end_damaged : 1;  /* every transmission of the last request had a wrong ICRC */
+    bool end_on_nak : 1;   /* the requester did not retransmit the request in end_request_frame
+                            * after the latest sequence NAK for it */
     bool end_answered : 1; /* a response to the request was captured before its latest
                             * retransmissions, which got no response */
     bool end_waits : 1;    /* ROCE_END_UNANSWERED: the requester did not retransmit the request

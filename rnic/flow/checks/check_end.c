@@ -45,7 +45,8 @@ static bool end_at(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_e
     sum->end_request_frame = e ? e->last_frame : 0;
     sum->end_tries = e ? e->tries : 0;
     sum->end_repeats = rnr ? side->req.rnrs : side->req.timeouts;
-    sum->end_naks = (uint8_t)(side->req.naks + (rsp->nak && rsp->nak_psn == psn));
+    sum->end_on_nak = rsp->nak && rsp->nak_psn == psn;
+    sum->end_naks = (uint8_t)(side->req.naks + sum->end_on_nak);
     sum->end_damaged = false;
     sum->end_syndrome = 0;
     sum->end_paged = rnr && e && roce_sent_is_paged(e);
@@ -180,6 +181,7 @@ static bool end_damaged(struct roce_ctx *ctx, struct roce_endpoint *side)
     sum->end_tries = (uint16_t)(cold->bad_tries < UINT8_MAX ? cold->bad_tries : UINT8_MAX);
     sum->end_repeats = (uint8_t)(sum->end_tries - 1);
     sum->end_naks = 0;
+    sum->end_on_nak = false;
     sum->end_damaged = true;
     return true;
 }

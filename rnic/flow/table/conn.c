@@ -340,6 +340,7 @@ void roce_conn_join(struct roce_flow *flow, struct roce_conn *to, struct roce_co
         to->facts.end_tries = from->facts.end_tries;
         to->facts.end_repeats = from->facts.end_repeats;
         to->facts.end_naks = from->facts.end_naks;
+        to->facts.end_on_nak = from->facts.end_on_nak;
         to->facts.end_damaged = from->facts.end_damaged;
     }
     to->inconsistent |= from->inconsistent;

@@ -195,6 +195,57 @@ static void end_of_a_failed_requester_is_reported(void)
     }
 }
 
+/* A request is lost each time. The requester retransmits it after sequence NAKs and timeouts, and
+ * its retry count is in the CM REQ. If the last response is a sequence NAK, headline, reason and
+ * hint agree that the requester had no retry left. Otherwise none of them says so. */
+static void headline_reason_and_hint_agree_on_the_last_retry(void)
+{
+    static const struct {
+        uint8_t retry_count;
+        const char *tries; /* a character for each transmission: 'n' if a sequence NAK follows; '.'
+                            * if no response follows, so that the next is after a timeout */
+        bool no_retry_left;
+    } rows[] = {{0, "n", true},   {1, "nn", true},       {1, ".n", true},    {2, ".nn", true},
+                {2, "..n", true}, {7, "nnnnnnnn", true}, {3, "nnn.", false}, {2, "...", false}};
+
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct roce_cm_msg req, rep;
+        struct flowgen g;
+        struct roce_pkt p;
+        struct checkrun r;
+
+        flowgen_begin(&g);
+        req = flowgen_cm_req(&g);
+        rep = flowgen_cm_rep(&g);
+        req.req.retry_count = rows[i].retry_count;
+        flowgen_cm(&g, 0, &req);
+        flowgen_cm(&g, 1, &rep);
+        flowgen_send(&g, 0, 64);
+        p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+        for (const char *try = rows[i].tries; *try; try++) {
+            flowgen_put(&g, 0, &p);
+            if (*try == 'n')
+                flowgen_ack(&g, 1, p.bth.psn, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ);
+            else
+                flowgen_wait(&g, 60000000);
+        }
+        flowgen_silence(&g, SILENCE_NS);
+        checkrun_write_flow("retry.pcap", &g);
+        /* The text may have a line break inside the headline. */
+        r = checkrun("check -q --json - $T/retry.pcap");
+        EXPECT_EQ(strstr(r.out, "a packet was lost, and the sender had no retry left") != NULL,
+                  rows[i].no_retry_left);
+        checkrun_free(&r);
+        r = checkrun("check $T/retry.pcap");
+        EXPECT_EQ(strstr(r.out, "the program set retry_count to") != NULL,
+                  rows[i].no_retry_left && rows[i].retry_count < 7);
+        if (rows[i].no_retry_left)
+            CU_ASSERT_PTR_NULL(strstr(r.out, "did not respond"));
+        CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "IBV_WC_RETRY_EXC_ERR (12)"));
+        checkrun_free(&r);
+    }
+}
+
 /* A requester retransmits a request with other contents, as Linux Soft-RoCE 7.2 does (D41), and the
  * responder refuses it. The report names the requester as the cause, not the access rights.
  * In the conversation `rightly`, a later retransmission equals the original, so the report names
@@ -461,6 +512,7 @@ static void rejection_by_the_active_side_is_described(void)
 SUITE("replay.check_ends", TEST(rnr_naks_of_a_full_transmit_queue_are_possible_with_migreq_0),
       TEST(packets_after_a_failure_are_not_shown_as_its_cause),
       TEST(rnr_naks_by_page_faults_are_reported), TEST(end_of_a_failed_requester_is_reported),
+      TEST(headline_reason_and_hint_agree_on_the_last_retry),
       TEST(altered_retransmission_is_the_cause_of_a_nak),
       TEST(unanswered_request_is_reported_as_stuck), TEST(silent_side_is_named),
       TEST(unanswered_request_without_retransmission_is_reported),

@@ -64,9 +64,11 @@ static const char usage[] =
     "                       print what is missing and the remedy; exit with 1 if they cannot\n"
     "  -h, --help           print this help\n"
     "  -V, --version        print the version\n"
-    "exit status: that of the program; 126 or 127 if the program cannot be started; 2 for wrong\n"
-    "use, an output that cannot be written, or packets or rows that could not be recorded;\n"
-    "1 if --selfcheck found a violation\n";
+    "exit status: that of the program, or 128+N if signal N ended it; 126 or 127 if the program\n"
+    "cannot be started; 2 for wrong use. If the program ends with 0: 1 if --selfcheck found a\n"
+    "violation; 2 if an output cannot be written, if packets or rows could not be recorded or\n"
+    "judged, or if the program of --selfcheck opened no device; 126 or 127 if --selfcheck cannot\n"
+    "start rocedrill. A program that opened a device and sent no packet keeps its status\n";
 
 struct options {
     const char *ifaces, *record, *impair, *seed, *timeline_rows, *wire, *tap;
@@ -461,15 +463,21 @@ static struct watch *start_watch(struct run_folder *folder, const char *copy, co
 }
 
 /* Ends the validator. `comment`: final comment of the copy, or NULL. Returns 0 if there was no
- * violation; 1 if there was one; 2 if nothing was judged, or not all packets were. */
+ * violation, or if the programs used a device without packets; 1 if there was a violation; 2 if no
+ * program opened a device, or if not all packets were judged. */
 static int end_watch(struct watch *watch, const struct run_folder *folder, const char *copy,
                      const char *comment)
 {
     struct watch_result result;
     watch_end(watch, comment, &result);
     bool whole = run_folder_is_whole(folder, "--selfcheck", "packets", " and were not judged");
-    if (result.nothing && whole && !result.unreadable)
-        complain("--selfcheck", "no packet was recorded: the program opened no device");
+    if (result.nothing && whole && !result.unreadable) {
+        complain("--selfcheck", result.opened
+                                    ? "no packet was recorded, so nothing was judged"
+                                    : "no packet was recorded: the program opened no device");
+        if (result.opened)
+            result.verdict = 0;
+    }
     if (result.unreadable)
         fprintf(stderr,
                 "rnic-run: --selfcheck: %u recordings could not be read, so their packets were not "

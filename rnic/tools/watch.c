@@ -56,6 +56,7 @@ struct watch {
     uint8_t *buf;
     FILE *copy;
     bool copy_failed;
+    bool opened;               /* a program opened a device, and therefore began a recording */
     char comment[COMMENT_LEN]; /* comment of the copy, padded with spaces; "": none */
     bool begun;                /* the section header of the copy was written */
     int to;                    /* pipe to the validator; -1: the validator is not running */
@@ -169,13 +170,20 @@ static void give_comment(struct watch *watch, const char *comment)
                        pcapng_section_with(section, sizeof section, PCAPNG_RNIC, comment));
 }
 
+/* Passes a block to the copy only. */
+static void give_to_copy(void *user, const uint8_t *block, size_t len)
+{
+    struct watch *watch = user;
+    if (watch->copy)
+        copy_block(watch, block, len);
+}
+
 /* Passes one block of the merged recording to the copy and to the validator. The validator gets the
  * comment of watch_start() first, so that its messages during the run are right, too. */
 static void give(void *user, const uint8_t *block, size_t len)
 {
     struct watch *watch = user;
-    if (watch->copy)
-        copy_block(watch, block, len);
+    give_to_copy(watch, block, len);
     if (!watch->validator) {
         start_validator(watch);
         if (*watch->comment)
@@ -206,6 +214,7 @@ static void find_tails(struct watch *watch)
         watch->unreadable += tail->stream < 0;
         tail->next = watch->tails;
         watch->tails = tail;
+        watch->opened = true;
     }
     if (folder)
         closedir(folder);
@@ -283,7 +292,12 @@ static void *run(void *user)
         read_all(watch);
         if (over || pcapng_merge_waiting(watch->merge) > WAIT_MAX)
             now = UINT64_MAX;
-        pcapng_merge_take(watch->merge, now == UINT64_MAX ? now : now - LATE_NS, give, watch);
+        /* Until a frame waits there are only the headers of recordings. The validator starts with
+         * the first frame, because it cannot judge a capture without frames. */
+        if (watch->validator || pcapng_merge_waiting(watch->merge) > 0)
+            pcapng_merge_take(watch->merge, now == UINT64_MAX ? now : now - LATE_NS, give, watch);
+        else if (over)
+            pcapng_merge_take(watch->merge, now, give_to_copy, watch);
     }
     return NULL;
 }
@@ -339,8 +353,8 @@ void watch_end(struct watch *watch, const char *comment, struct watch_result *re
     int status = 0;
     atomic_store(&watch->over, true);
     pthread_join(watch->thread, NULL);
-    *result =
-        (struct watch_result){.nothing = watch->validator == 0, .unreadable = watch->unreadable};
+    *result = (struct watch_result){
+        .nothing = watch->validator == 0, .opened = watch->opened, .unreadable = watch->unreadable};
     if (comment)
         give_comment(watch, comment);
     if (watch->to >= 0)

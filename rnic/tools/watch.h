@@ -20,6 +20,7 @@ struct watch_result {
     int verdict;         /* exit status of rocedrill; 2 if nothing was recorded; 126 or 127 if
                           * rocedrill could not be started */
     bool nothing;        /* no packet was recorded */
+    bool opened;         /* a program opened a device */
     bool copied;         /* the copy of the frames is complete */
     unsigned unreadable; /* number of recordings that could not be read; each process writes a
                           * recording for each interface */

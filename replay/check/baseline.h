@@ -8,8 +8,8 @@
  *   3. baseline_compare(), then baseline_print(), baseline_json() and baseline_junit()
  *   4. baseline_del()
  *
- * The whole captures are compared, and each connection with its counterpart in the other capture
- * (conn_pairs.h).
+ * The comparison has two parts: the totals of the two captures, and each connection of the new
+ * capture with the same connection of the old capture (conn_pairs.h).
  */
 #ifndef REPLAY_CHECK_BASELINE_H
 #define REPLAY_CHECK_BASELINE_H

@@ -5,35 +5,37 @@
 #include <string.h>
 #include "infer/supposed_use.h"
 
-/* A packet that one use of the QPs does not explain may belong to the next use. To decide this, the
- * search compares the costs (supposed_use_add()) of BEFORE packets before that packet and AFTER
- * packets after it. */
+/* A packet that does not fit the present use of the QP pair may belong to its next use. The search
+ * decides this with the costs (supposed_use_add()) of the BEFORE packets before that packet and the
+ * AFTER packets after it. */
 #define BEFORE 256u
 #define AFTER  64u
 #define WINDOW 512u /* at least BEFORE + AFTER */
 
-/* Maximum number of requests before the unexplained packet, and also after it, that the search
- * tries as the first request after a QP reuse. */
+/* Maximum number of requests that the search tries as the first request after a QP reuse:
+ * STARTS_MAX before the unexplained packet, and STARTS_MAX after it. */
 #define STARTS_MAX 24u
 
 /* A second use of the QPs is assumed only if it lowers the cost of the packets (supposed_use_add())
  * by at least this value. */
 #define GAIN_MIN (2 * USE_ODD)
 
-/* Requests of the previous use may still be on their way to the responder if they were captured at
- * most ON_WAY_NS (ns) before the new use. At most ON_WAY_MAX packets of the connection are searched
- * for them. */
+/* A request of the previous use may still be on its way to the responder if it was captured at most
+ * ON_WAY_NS (ns) before the new use of the QP pair. The search for such requests visits at most
+ * ON_WAY_MAX packets of the connection. */
 #define ON_WAY_NS  UINT64_C(1000000000)
 #define ON_WAY_MAX 4096u
 
 /* Shortest pause before a new use, ns: both programs must reset their QPs first. */
 #define RESET_NS UINT64_C(1000000)
 
-/* Number of packets of the connection before a new use in which find_nak() searches. */
+/* A use of a QP pair is the time from one setup of the two QPs to the next (qp_uses.h). find_nak()
+ * searches for a sequence NAK in this number of packets of the connection before a new use
+ * begins. */
 #define NAK_NEAR 64u
 
-/* The search tries suppositions about where a use of a QP pair begins (supposed_use.h). It passes
- * at most PER_PACKET * (packets of the trace) + EFFORT_MIN packets to supposed_use_add(). */
+/* Limit of the search for the packets at which the uses of QP pairs begin (supposed_use.h): it
+ * passes at most PER_PACKET * (packets of the trace) + EFFORT_MIN packets to supposed_use_add(). */
 #define PER_PACKET UINT64_C(16)
 #define EFFORT_MIN (UINT64_C(1) << 16)
 

@@ -12,8 +12,9 @@ enum { UNKNOWN, OBSERVED, WRITTEN };
  * reports it. */
 #define EFFORT_MAX (UINT64_C(1) << 27)
 
-/* If at least this number of bytes changed after the responder's program was active, we infer
- * without other evidence that the program stored them. */
+/* The responder's program may store bytes in its memory region, and no packet shows this. If a READ
+ * returns at least this number of bytes that differ from the last remote write, the program is
+ * assumed to have stored them. Fewer bytes need further evidence (program_stored()). */
 #define STORED_MIN 4u
 
 void shadow_init(struct shadow_memory *memory)
@@ -280,9 +281,9 @@ static bool written_by_other_key(struct shadow_memory *memory, const struct shad
 }
 
 /* Returns whether the responder's program stored the bytes that differ from the last remote write.
- * There are two kinds of evidence. Other READs suggest such a store (suggests_store()). Or no READ
- * contradicts it, the program was active after the write, and either STORED_MIN bytes changed or
- * the program has already stored other bytes. */
+ * Returns true if other READs suggest such a store (suggests_store()). Returns true, too, if all of
+ * these hold: no READ contradicts the store; the program sent or posted something after the write;
+ * STORED_MIN bytes changed, or the program has already stored other bytes. */
 static bool program_stored(struct shadow_memory *memory, const struct shadow_region *region,
                            uint64_t va, const uint8_t *bytes, uint32_t len,
                            const struct shadow_reader *reader)

@@ -327,7 +327,7 @@ static void report_rejected(struct roce_ctx *ctx, const struct roce_cm_exchange 
     roce_mem_put(&ctx->flow->mem, conn, sizeof(*conn));
 }
 
-/* Records the first DREP, or DREQ of the other side, after a DREQ. */
+/* Records the first message that answers a DREQ: a DREP, or a DREQ from the other side. */
 static void note_disconnect_answer(const struct roce_ctx *ctx, struct roce_conn *conn,
                                    const struct roce_cm_exchange *s)
 {
@@ -392,7 +392,7 @@ static void on_other(struct roce_ctx *ctx, const struct roce_cm_msg *msg, uint32
         break;
     case ROCE_CM_MRA:
         if (msg->mra.message != MRA_OF_LAP) /* an MRA for a LAP has the transaction id of the LAP;
-                                             * every other MRA has that of the REQ */
+                                             * every other MRA has the transaction id of the REQ */
             check_tid(ctx, s->tid, msg->mad.tid, s->req_frame);
         break;
     case ROCE_CM_REJ:

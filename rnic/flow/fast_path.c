@@ -33,11 +33,11 @@
 #define DMA_MAX UINT32_C(0x80000000) /* maximum DMA length, bytes (R081) */
 #define LEN_MAX 4096u                /* maximum payload while the path MTU is unknown, bytes */
 
-/* Returns whether the checks of analyze_packet() before roce_request() and roce_response() would
- * find nothing: the packet has the same service, port, DSCP and P_Key as before, no congestion
- * mark, and no long idle time precedes it. The members that these checks would change are left to
- * update_constants(). `req` is the requester: the sender of a request, or the receiver of a
- * response. */
+/* Returns whether the checks that analyze_packet() makes before roce_request() and roce_response()
+ * would find nothing: the packet has the service, port, DSCP and P_Key of the earlier packets and
+ * no congestion mark, and it does not follow a long idle time. update_constants() later sets the
+ * members that these checks would change. `req` is the requester: the sender of a request, or the
+ * receiver of a response. */
 static inline bool qp_is_unchanged(const struct roce_ctx *ctx, const struct roce_req *req)
 {
     const struct roce_pkt *pkt = ctx->pkt;

@@ -174,9 +174,9 @@ static void count_packet(struct roce_ctx *ctx)
 }
 
 /* Returns whether the current packet belongs to the transport service of its QP. A QP drops packets
- * of another service (R030). But several such packets, or one after a long idle time, show that the
- * QPN is reused for another service. The current packet then begins a new connection, and the
- * function returns true. */
+ * of another service (R030). But several packets of another service, or one after a long idle time,
+ * show that the QPN is reused for that service. Then the current packet begins a new connection,
+ * and the function returns true. */
 static bool is_for_service(struct roce_ctx *ctx)
 {
     struct roce_endpoint *side = ctx->sender;

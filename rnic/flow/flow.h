@@ -132,8 +132,8 @@ struct roce_flow_opts {
     bool any_order;            /* true: every receiver is assumed to accept packets in any order.
                                 * false: the packets of each direction show whether its receiver
                                 * does */
-    bool no_fast_path;         /* true: all packets take the full path, never that of fast_path.c;
-                                * tests compare the results */
+    bool no_fast_path;         /* true: all packets take the full path, never the fast path
+                                * (fast_path.c); tests compare the results */
     void *user;                /* first argument of the callbacks; each callback may be NULL */
     void (*on_finding)(void *user, const struct roce_finding *finding);
     void (*on_link)(void *user, enum roce_link_kind kind, uint32_t frame, uint32_t other);
@@ -175,8 +175,8 @@ enum roce_analysis {
     ROCE_AN_DUPLICATE_REQUEST = 1u << 3,  /* retransmitted request that was already acknowledged */
     ROCE_AN_COPY = 1u << 4,               /* second capture of one transmission of a packet, not a
                                            * retransmission */
-    ROCE_AN_OUT_OF_ORDER = 1u << 5,       /* request whose first transmission was captured after a
-                                           * later PSN */
+    ROCE_AN_OUT_OF_ORDER = 1u << 5,       /* request that was captured after a request with a later
+                                           * PSN, and is not a retransmission */
     ROCE_AN_PSN_GAP = 1u << 6,            /* result.gap PSNs before this packet are missing */
     ROCE_AN_ACK_UNSEEN = 1u << 7,         /* response to a request that is not in the capture */
     ROCE_AN_DUPLICATE_ACK = 1u << 8,      /* ACK with PSN, MSN and syndrome of the previous ACK */

@@ -285,8 +285,8 @@ static bool headers_differ(const struct roce_ctx *ctx, const struct roce_sent_pa
 
 /* Returns whether the requester sends an empty Only packet with the PSN of another request (known
  * deviation D41). Its later requests then have other PSNs than before, so findings about them are
- * doubtful. Ignores the first request after the setup of the QP: its PSN may be that of a request
- * from an earlier connection of the QPN. */
+ * doubtful. Ignores the first request after the setup of the QP: a request of an earlier connection
+ * of the QPN may have the same PSN. */
 static bool is_shift(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                      const struct roce_sent_packet *now)
 {
@@ -509,8 +509,8 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
         (!req->una_known || roce_diff(now->psn, req->una) >= 0))
         roce_cold(ctx->flow, ctx->sender)->missing_read_psns += now->psn_cnt - 1;
     if (now->psn_cnt > 1)
-        now->flags |= ROCE_SENT_RESTARTED; /* the request may be the second part of a restarted READ
-                                            * whose first request was not captured */
+        now->flags |= ROCE_SENT_RESTARTED; /* the request may restart a READ in the middle, and the
+                                            * original request was not captured */
     fill_hole(ctx, at, now);
 }
 

@@ -55,9 +55,9 @@ static void complete_message(struct roce_ctx *ctx, struct roce_sent_packet *e, u
     roce_report_done(ctx, roce_peer(ctx->sender), e, bytes, timed ? ns : ROCE_NEVER_NS);
 }
 
-/* Counts READ `e`, whose responses were captured out of order and accepted by the requester. A
- * retransmitted READ is not counted, because its responses may belong to two transmissions, and may
- * be in order in each of them. */
+/* Counts READ `e`: its responses were captured out of order, and the requester accepted them. Does
+ * not count a retransmitted READ, because its responses may belong to two transmissions and be in
+ * order in each of them. */
 static void note_accepted_read(struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
     if (e->tries == 1)
@@ -464,9 +464,9 @@ static void on_small_resp(struct roce_ctx *ctx, struct roce_req *req, struct roc
     ack_to(ctx, req, roce_sent_end(e));
 }
 
-/* Processes a response to a READ whose request was not captured. The PSN of a Middle or Last
- * response is not the first PSN of the READ. So this PSN is counted as a PSN inside a READ, not as
- * that of a missing packet. */
+/* Processes a READ response without a captured READ request. The PSN of a Middle or Last response
+ * is not the first PSN of the READ. So the PSN counts as a PSN inside a READ, not as the PSN of a
+ * missing packet. */
 static void on_unseen_read_resp(struct roce_ctx *ctx, struct roce_req *req)
 {
     struct roce_cold_counters *sum = roce_cold(ctx->flow, roce_peer(ctx->sender));

@@ -166,9 +166,9 @@ static void merge_uses(struct roce_flow *to, struct roce_flow *from)
     to->newest = last;
 }
 
-/* Moves the lists of unpaired directions from `from` to `to`. A list belongs to one group of hosts
- * (roce_flow_group()), and only one part judges the packets of a group. So at most one of `from`
- * and `to` has the list. */
+/* Moves the lists of unpaired directions from `from` to `to`. The lists at index i belong to the
+ * same hosts in `from` and `to`. Only one of the two judged the packets of these hosts
+ * (roce_flow_group()), so at most one of the two lists is not empty. */
 static void merge_pairs(struct roce_flow *to, const struct roce_flow *from)
 {
     for (unsigned i = 0; i < ROCE_PAIR_BUCKETS; i++) {

@@ -189,14 +189,13 @@ static rnic_time events_fresh_until(const struct uc_file *file, uint32_t handle)
 }
 
 /*
- * Called when the current thread is about to delete an id. Another thread may have learned from
- * poll(2) of an event of this id, but may not have read the event yet. Waits until that thread has
- * read the event.
+ * Called before the current thread deletes an id. In another thread, poll(2) may have reported an
+ * event of this id that the thread has not read yet. Waits until that thread has read the event.
  *
  * Without this wait, deleting the id would delete the event, and the other thread would wait for
- * another event, perhaps forever. rping from rdma-core 59 on deletes such an id at its end, and
- * hangs. On Linux rping may hang, too (core/ucma.c, ucma_free_ctx), but there deleting an id takes
- * longer. Here the two threads also share the CPUs with the device.
+ * another event, perhaps forever. Example: rping (rdma-core 59 and later) deletes an id with an
+ * unread event when it ends, and then hangs. With the rdma_cm of Linux, rping can hang, too
+ * (core/ucma.c, ucma_free_ctx), but seldom, because the kernel needs longer to delete an id.
  *
  * The function waits only for the thread that read the previous event of the channel. If that is
  * the current thread, the function does not wait. The wait ends EVENT_READ_NS after the event was

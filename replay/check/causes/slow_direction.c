@@ -7,11 +7,12 @@
 
 /* A connection setup is slow if the REP comes at least this long after the REQ, ms. */
 #define SETUP_MS 1000u
-/* Limits for the conclusion that the transmit queue of Soft-RoCE refused packets. The requester
- * must have retransmitted single packets without a NAK at least REFUSED_MIN times. On average, the
- * retransmission must follow the previous packet within REFUSED_NS, and the previous transmission
- * of the same packet within REFUSED_AGAIN_NS (ns). The last limit excludes packets of several
- * go-backs that the network reordered: they meet REFUSED_NS, but exceed REFUSED_AGAIN_NS. */
+/* Limits for the conclusion that the full transmit queue of a Soft-RoCE sender refused packets, so
+ * that the sender retransmitted them at once. REFUSED_MIN: lowest number of go-backs of one packet
+ * each that no NAK caused. REFUSED_NS: longest average time in which the sender sent nothing before
+ * the go-back, ns. REFUSED_AGAIN_NS: longest average time from the previous transmission of the
+ * packet to its retransmission, ns. Longer times show another cause: the network reordered the
+ * packets of several go-backs. */
 #define REFUSED_MIN      16u
 #define REFUSED_NS       UINT64_C(100000)
 #define REFUSED_AGAIN_NS UINT64_C(400000)

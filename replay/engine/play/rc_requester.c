@@ -187,7 +187,8 @@ int rc_requester_note_tx(struct requester_run *a, const struct roce_pkt *pkt, ui
     return 0;
 }
 
-/* Returns the number of packets that our RNIC sent beyond its limit TX_PER_EVENT. */
+/* Returns the number of packets that our RNIC sent in this direction beyond TX_PER_EVENT for each
+ * captured packet and PSN. */
 static uint64_t excess_tx(const struct requester_run *a)
 {
     uint64_t psns = (uint64_t)(a->wrs.end - a->wrs.setup->first);

@@ -158,8 +158,8 @@ static bool drain_timers(struct rc_responder_dev *dev, uint32_t dir_idx, rnic_ti
 {
     rnic_time at;
 
-    /* The limit of 2^16 ends the loop if a fault of our RNIC keeps its deadline from advancing. A
-     * device has fewer deadlines between two packets. */
+    /* A device has fewer than 2^16 deadlines between two packets. The limit ends the loop if a bug
+     * in our RNIC repeats a deadline forever. */
     for (unsigned i = 0;
          i < 1u << 16 && (at = rnic_deadline(dev->rnic)) <= until && at != RNIC_NEVER; i++) {
         rnic_expire(dev->rnic, at);
@@ -414,8 +414,7 @@ static struct scheduled_packet *schedule_packets(const struct session *session, 
     return sched;
 }
 
-/* For each responder: the requests that the responder's host sent as a requester, in capture
- * order. */
+/* For each host that has a responder: the requests that this host itself sent, in capture order. */
 struct own_requests {
     struct keymap addrs; /* addresses of the responders */
     uint32_t *sender;    /* for each flow of the trace: number of the sender's address, or
@@ -432,8 +431,8 @@ static uint32_t sender_of(const struct own_requests *own, const struct trace_pac
                                                                          : own->sender[p->flow];
 }
 
-/* Finds the requests that the hosts of all responders sent as requesters. Returns false if out of
- * memory. */
+/* Fills *own: for each host of a responder, finds the requests that this host itself sent. Returns
+ * false if out of memory. */
 static bool find_own_requests(struct own_requests *own, const struct session *session)
 {
     const struct trace *trace = session->trace;

@@ -8,10 +8,10 @@
  * was acknowledged without a retransmission. The number is greater than 1, because the capture
  * point may have reordered a few packets. */
 #define ACCEPTED_MIN 4u
-/* A sequence NAK or a go-back is evidence that a receiver needs packets in order. A responder is
- * assumed to accept any order only if it accepted this number of early requests for each sequence
- * NAK that it sent. A requester is assumed to accept any order only if, for each of its go-backs,
- * it accepted this number of READs whose responses were captured out of order. */
+/* A sequence NAK or a go-back is evidence that a receiver needs packets in order. An endpoint is
+ * assumed to accept packets in any order only after enough counter-evidence. A responder must have
+ * accepted this number of early requests for each sequence NAK that it sent. A requester must have
+ * accepted this number of READs with out-of-order responses for each of its go-backs. */
 #define ACCEPTED_PER_GO_BACK 4u
 /* A sender that changed back to an earlier UDP source port at least this number of times is assumed
  * to use several paths. */

@@ -115,8 +115,8 @@ void roce_count_invalidation(struct roce_ctx *ctx, struct roce_endpoint *side, u
             side->region[i].invalidated_frame = ctx->frame;
 }
 
-/* Returns whether the earlier request `e` had the operation of the refused request, and its address
- * range contained that of the refused request. */
+/* Returns whether the earlier request `e` had the same operation as the refused request, and an
+ * address range that contains the range of the refused request. */
 static bool includes_request(const struct roce_sent_packet *e,
                              const struct roce_sent_packet *refused)
 {

@@ -35,8 +35,9 @@ struct roce_finding {
     uint32_t conn_index; /* connection index, or ROCE_NO_CONN */
     uint8_t side;        /* sender of the packet that the finding is about: 0 or 1, index into the
                           * sides of the connection */
-    uint8_t loss;        /* enum roce_loss: if the finding reports a timeout, the loss before it */
-    const char *field;   /* field name, for example "bth.psn"; static string */
+    uint8_t loss;      /* enum roce_loss: the loss that led to the timeout, if the finding reports a
+                          timeout */
+    const char *field; /* field name, for example "bth.psn"; static string */
     enum roce_value value;
     enum roce_relation relation;
     uint64_t expected;

@@ -18,14 +18,14 @@
 #include <stdint.h>
 #include "wire/pkt.h"
 
-/* Number of table slots for sending hosts. The hash of a host's address selects its slot. A host
- * whose slot already belongs to another host has no slot: each of its wrong ICRCs counts as
- * damage. */
+/* Number of table slots for sending hosts. The hash of a host's address selects its slot. If two
+ * hosts select the same slot, only the first one gets it. Each wrong ICRC of the second host counts
+ * as damage. */
 #define ROCE_ICRC_TRUST_HOSTS 64u
 
-/* Number of leading packets of a host whose wrong ICRC counts as damage. The number is small
- * because all ICRCs of the host may be wrong. If one packet in twenty is damaged, all of the first
- * three packets are damaged in one of 8000 captures. */
+/* In this number of first packets of a host, a wrong ICRC counts as damage. After them, if all were
+ * wrong, the host is assumed to compute its ICRCs wrongly. The number is small: if one packet in
+ * twenty is damaged, the first three packets are all damaged in only one of 8000 captures. */
 #define ROCE_ICRC_TRUST_DAMAGED 3u
 
 /* A packet that was dropped for a wrong ICRC, before any packet of its host had a right ICRC. Later

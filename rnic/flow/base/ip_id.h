@@ -49,8 +49,8 @@ static inline void roce_id_note_next(struct roce_endpoint *side, uint16_t before
 
 /* Compares the current packet with an earlier captured packet of the same sender, which has the
  * identification `id` and the capture time `time` (ns). Returns -1 if the sender sent the current
- * packet before the other one, 1 if after it, and 0 if the identifications do not show the order.
- */
+ * packet first, 1 if it sent the earlier captured packet first, and 0 if the identifications do not
+ * show the order. */
 static inline int roce_sent_order(const struct roce_ctx *ctx, uint16_t id, uint64_t time)
 {
     int16_t step = (int16_t)(uint16_t)(ctx->digest->ip_id - id);

@@ -67,8 +67,8 @@ static void take_sample(struct roce_packet_digest *digest, const struct roce_pkt
                                               * rxe leaves old memory contents in it */
         h = h * 31 + pkt->atomiceth.compare;
     digest->sampled = len > 0 && pkt->payload_cap_len == len;
-    if (digest->sampled && len > 8) { /* a payload of up to 8 bytes is only in w[0]: if w[1] had the
-                                       * same bytes, they could cancel out in `h` */
+    if (digest->sampled && len > 8) { /* w[1] stays 0 for a payload of up to 8 bytes: equal values
+                                       * in w[0] and w[1] could cancel out in `h` */
         memcpy(&w[0], pkt->payload, 8);
         memcpy(&w[1], pkt->payload + len - 8, 8);
     } else if (digest->sampled) {

@@ -123,8 +123,8 @@ static void note_window_rate(struct roce_ctx *ctx, struct roce_endpoint *side, u
     s->sum.after = rate;
     s->sum.slowed |= s->sum.before && is_slow(rate, s->sum.before);
     if (s->sum.slowed && is_back(rate, s->sum.before) && s->windows > 1) {
-        /* `windows` counts the windows since the latest CNP. The first of them may contain the CNP,
-         * but a later window certainly lies completely after it. */
+        /* `windows` counts the windows since the latest CNP. The first window may contain the CNP.
+         * Each later window begins after the CNP. */
         s->sum.recovered_ns = since;
         close_episode(ctx, side, ROCE_CNP_RECOVERED);
         return;

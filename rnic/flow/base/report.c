@@ -103,10 +103,10 @@ static bool is_doubtful(const struct roce_ctx *ctx, enum roce_rule rule)
         return conn != NULL;
     if (!ctx->have_connection)
         return false;
-    /* The finding is also doubtful in three cases. The pairing of the two directions is a guess,
-     * and the rule compares both. The peer began a new connection on the same QPs, so this
-     * requester probably does the same. The requester inserted an empty Only packet, so its later
-     * requests have other PSNs than at first (known deviation D41). */
+    /* The finding is also doubtful in three cases: the rule compares both directions, and their
+     * pairing is a guess; the peer began a new connection on the same QPs, so this requester
+     * probably did, too; the requester inserted an empty Only packet, so its later retransmissions
+     * have other PSNs than the originals (known deviation D41). */
     return (roce_is_guess(conn) && !is_one_sided(ctx, rule)) || requester_of(ctx)->peer_restarted ||
            requester_of(ctx)->moved;
 }

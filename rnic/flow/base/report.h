@@ -17,7 +17,7 @@ struct roce_report {
     enum roce_relation rel;
     const char *condition; /* name of a special case, for example "send", which known_deviations.def
                             * uses to select a known deviation; or NULL */
-    enum roce_loss loss;   /* if the finding reports a timeout: loss before it */
+    enum roce_loss loss;   /* the loss that led to the timeout, if the finding reports a timeout */
     bool weak;             /* the capture does not prove the violation: the severity ERROR becomes
                             * WARN */
 };

@@ -101,13 +101,13 @@ struct roce_reuse_candidate {
     uint32_t packets;         /* number of request packets from the first sign of the reuse on */
     uint32_t same;            /* number of requests since the first sign of the reuse that equal the
                                * earlier request with the same PSN */
-    uint32_t different;       /* number of later signs of the reuse: requests that differ from the
-                               * earlier request with the same PSN, or whose opcode does not fit.
-                               * After an idle time, a request with another opcode and another
-                               * length counts twice */
+    uint32_t different;       /* number of later signs of the reuse. A sign is a request that
+                               * differs from the earlier request with the same PSN, or an opcode
+                               * that does not fit. After an idle time, a request with another
+                               * opcode and another length counts twice */
     uint32_t different_frame; /* first frame counted in `different`; 0 if none */
-    bool psns_unsure;         /* one of the requests since the first sign of the reuse is a READ
-                               * whose number of PSNs is unknown */
+    bool psns_unsure;         /* the number of PSNs of a READ since the first sign of the reuse is
+                               * unknown */
     bool new_port;            /* the UDP source port changed at the first sign of the reuse */
     bool after_rest;          /* the requester was idle for at least ROCE_REST_NS before the first
                                * sign of the reuse */
@@ -121,7 +121,7 @@ struct roce_reuse_candidate {
 struct roce_req {
     bool started;
     bool base_sure;      /* `base` is certainly the first PSN of the connection */
-    bool psn_cnt_guess;  /* the newest window entry is a READ whose number of PSNs is a guess, so
+    bool psn_cnt_guess;  /* the number of PSNs of the newest window entry, a READ, is a guess, so
                           * `nxt` may be too low */
     bool base_cm : 1;    /* CM messages set `base`, possibly before the first request was captured
                           * (`started` false) */
@@ -132,7 +132,7 @@ struct roce_req {
     uint8_t reuse_kind;  /* enum roce_reuse_kind: sign of a QP reuse that later packets have not yet
                           * confirmed or refuted; NONE if there is none */
     bool peer_restarted; /* the peer's requester began again with another PSN, so the QPs were
-                          * probably reused; this requester is expected to do so, too */
+                          * probably reused; this requester is also expected to begin again */
     uint8_t implied_nak : 1;   /* READs or atomics from implied_nak_psn on were implicitly NAKed */
     uint8_t pending_cause : 7; /* enum roce_cause of the next go-back, if a captured response
                                 * makes the requester go back; NONE if no go-back is expected */
@@ -220,7 +220,8 @@ struct roce_rsp {
     uint32_t credit_ms; /* time of the first response counted in credit_cnt, ms mod 2^32 */
     uint32_t read_nxt;  /* PSN after the latest READ response */
     uint32_t read_high; /* highest PSN of a READ response, plus 1 */
-    uint32_t last_us;  /* time of the latest response that is not a duplicate ACK, us modulo 2^32 */
+    uint32_t last_us;  /* capture time of the latest response, us modulo 2^32; duplicate ACKs do not
+                          change it */
     uint32_t rnr_wait; /* wait that the latest RNR NAK asks for, ns */
     uint64_t nak_time, rnr_time;
     uint64_t fatal_time;
@@ -296,8 +297,8 @@ struct roce_timeout_watch {
     bool late; /* the first response after the go-back was captured long after the latest request */
     uint8_t point_cnt;
     struct roce_watch_point point[2];
-    /* Amounts by which this go-back increased the members with the same names in struct
-     * roce_retx_summary. */
+    /* This go-back increased the members of struct roce_retx_summary with the same names by these
+     * amounts. */
     uint64_t packets, bytes, stalled_ns, waited_ns;
 };
 
@@ -318,7 +319,7 @@ struct roce_late_acks {
          * retx[ROCE_CAUSE_TIMEOUT] */
         struct roce_retx_summary before;
     } now;
-    uint32_t cnt;                 /* number of go-backs whose ACK came late */
+    uint32_t cnt;                 /* number of go-backs for which the ACK came late */
     struct roce_retx_summary sum; /* sum over the go-backs in `cnt` that are still counted as
                                    * timeouts, not as spurious timeouts */
 };
@@ -365,12 +366,13 @@ struct roce_cold_counters {
     uint64_t psn_naks, rnr_naks, rnr_paged, fatal_naks, late_responses;
     struct roce_read_gap read_gap[ROCE_READ_GAPS];
     uint32_t read_gap_next;
-    /* Range of PSNs, from read_old to read_old_end - 1, whose READ responses may be missing
-     * although no roce_read_gap records them: the record was overwritten, or the PSNs precede the
-     * first captured response. */
+    /* From PSN read_old to read_old_end - 1, READ responses may be missing although no
+     * roce_read_gap records them: the record was overwritten, or the PSNs precede the first
+     * captured response. */
     uint32_t read_old, read_old_end;
-    /* true: the latest READ response has an older PSN than the one before it, because the READ was
-     * restarted. read_back is then the value of roce_rsp.read_nxt before this response. */
+    /* true: the latest READ response has an older PSN than the previous READ response, because the
+     * READ was restarted. read_back is then the value of roce_rsp.read_nxt before the latest
+     * response. */
     bool read_went_back;
     uint32_t read_back;
     /* accepted_reads: number of READs of this endpoint that it did not retransmit, although their
@@ -404,8 +406,8 @@ struct roce_cold_counters {
     } late_read;
     uint32_t dropped_psn[ROCE_DROPPED_CNT]; /* PSNs of the latest malformed or damaged requests,
                                              * which the receiver drops */
-    uint32_t dropped_cnt; /* number of requests stored in dropped_psn so far; the oldest ones are
-                           * overwritten */
+    uint32_t dropped_cnt; /* number of requests ever stored in dropped_psn, which is a ring: new
+                           * requests overwrite the oldest */
     uint32_t bad_psn, bad_first, bad_last, bad_tries;
     struct roce_retx_summary retx[ROCE_CAUSE_CNT];
     struct roce_read_restarts read_restarts, read_gap_restarts;
@@ -421,8 +423,8 @@ struct roce_cold_counters {
                                    * caused, ns */
     uint64_t late_response_ns;
     struct roce_spread response_waits, credit_waits;
-    /* credit_out_time: time of the response of this endpoint that granted no more credit, ns.
-     * credit_back_time: time of the next response that granted a credit, ns. 0: no such response
+    /* credit_out_time: time of the response of this endpoint with which the peer ran out of
+     * credits, ns. credit_back_time: time of the next response that granted a credit, ns. 0: none
      * since the latest request of the peer that needs a receive WQE */
     uint64_t credit_out_time, credit_back_time;
     struct roce_late_acks late_acks;
@@ -431,7 +433,7 @@ struct roce_cold_counters {
                                    * go-back */
     uint64_t latest_wait_ns;      /* wait before the latest retransmission by timeout, ns */
     uint8_t longer_waits; /* number of consecutive waits before retransmissions of one PSN, each
-                           * longer than the one before */
+                           * longer than the previous wait */
     bool adaptive;
     uint64_t ce_marked, cnps, cnps_unasked, cnp_gap_min_ns;
     struct roce_spread cnp_gap_ns, cnp_delay_ns;
@@ -471,7 +473,8 @@ struct roce_counts {
 };
 
 struct roce_endpoint {
-    /* Members that a lookup in the hash table reads. They are adjacent, to share a cache line. */
+    /* The next members are adjacent, to share a cache line: each lookup in the hash table reads
+     * them. */
     struct roce_endpoint *hash_next;
     uint32_t hash;
     bool keyed;          /* the endpoint is in the hash table */
@@ -486,10 +489,10 @@ struct roce_endpoint {
     uint8_t pair_hits;     /* number of responses of this endpoint whose most probable requester is
                             * `pair_with`; not counted beyond a maximum */
     bool pair_ambiguous;   /* this endpoint has a candidate for its opposite direction: a response
-                            * of one of the two fits a request of the other. If the endpoint is not
-                            * paired at the end, no candidate was certain */
-    uint8_t other_service; /* number of consecutive packets whose transport service is not that of
-                            * the connection */
+                            * of one direction answers a request of the other. If the endpoint is
+                            * not paired at the end of the capture, no candidate was certain */
+    uint8_t other_service; /* number of consecutive packets with another transport service than that
+                            * of the connection */
     uint32_t pair_with;    /* conn_index of the most probable requester of the latest responses of
                             * this endpoint */
     uint32_t pair_tries;
@@ -603,8 +606,8 @@ struct roce_flow {
     uint16_t directions[ROCE_PAIR_BUCKETS]; /* number of directions of connected services in each
                                              * list of pair_index.c; not counted beyond UINT16_MAX
                                              */
-    uint64_t acked_hosts;      /* bit set of the hosts in `trust` whose packets were acknowledged by
-                                * a receiver */
+    uint64_t acked_hosts;      /* bit set of the hosts in `trust`: a receiver acknowledged packets
+                                * of the host */
     uint64_t unanswered_hosts; /* bit set of the hosts in `trust` that sent a request three times
                                 * without a response */
     struct roce_hist (
@@ -619,7 +622,7 @@ struct roce_flow {
 
 /* Waits until every earlier packet of the capture has been judged. Returns at once if one thread
  * judges the capture. A function must call roce_gate() before it uses roce_common or calls a
- * callback. So these uses and calls have the order of the capture, also with several threads. */
+ * callback. Then several threads use roce_common and the callbacks in the order of the capture. */
 static inline void roce_gate(struct roce_flow *flow)
 {
     if (!flow->gate || flow->gated)

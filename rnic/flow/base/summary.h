@@ -126,8 +126,8 @@ struct roce_retx_summary {
  * requests the READ again from this PSN. The member read_gap_restarts of struct
  * roce_endpoint_summary also counts go-backs to an atomic. */
 struct roce_read_restarts {
-    uint64_t captured; /* number of go-backs to the PSN of a captured response: this response was
-                        * lost behind the capture point */
+    uint64_t captured; /* number of go-backs to the PSN of a captured response: the response was
+                        * lost between the capture point and the requester */
     uint64_t missing;  /* number of go-backs to the PSN of a response that was not captured */
     uint64_t late;     /* number of go-backs to the PSN of a response that was captured out of
                         * order: the requester drops such a response */
@@ -148,16 +148,16 @@ enum roce_loss {
     ROCE_LOSS_UNHEEDED, /* a sequence NAK was captured (roce_endpoint_summary.unheeded_naks) */
 };
 
-/* Timeouts of a requester, divided by what the capture shows about the loss before the timeout. The
- * PSN of a timeout is the first PSN that the requester retransmits after the timeout. A timeout
- * counts in at most one member. A timeout that is counted in roce_read_restarts or `unheeded_naks`
- * does not count here. */
+/* Numbers of timeouts of a requester. Each member counts the timeouts with one kind of loss, as far
+ * as the capture shows the loss. The PSN of a timeout is the first PSN that the requester
+ * retransmits after the timeout. A timeout counts in at most one member, and not at all if
+ * roce_read_restarts or `unheeded_naks` counts it. */
 struct roce_timeout_losses {
-    uint64_t acked;      /* number of timeouts whose PSN a captured response had acknowledged */
-    uint64_t missing;    /* number of timeouts whose PSN was captured only as a retransmission,
-                          * although later PSNs were captured before */
-    uint64_t relost;     /* number of timeouts whose PSN was retransmitted for a sequence NAK
-                          * before: the retransmission was lost */
+    uint64_t acked;   /* number of timeouts with a PSN that a captured response had acknowledged */
+    uint64_t missing; /* number of timeouts with a PSN that was captured only as a
+                       * retransmission, although later PSNs were captured before it */
+    uint64_t relost;  /* number of timeouts with a PSN that the requester had already
+                       * retransmitted for a sequence NAK: that retransmission was lost */
     uint64_t unanswered; /* number of other timeouts after a captured request that calls for a
                           * response (AckReq, READ or atomic): no response to it was captured */
     uint64_t unfinished; /* number of other timeouts after a captured packet in the middle of a
@@ -267,26 +267,26 @@ struct roce_endpoint_summary {
                                * or not captured. 0 if requests are out of order, because a
                                * missing retransmission then looks like a late one */
     uint64_t altered_frame;   /* frame of the first retransmission that differs from the original
-                               * packet; 0 if none, or if a later message was retransmitted
-                               * unchanged */
-    uint64_t naks_for_late;   /* number of sequence NAKs of the peer for packets that were late,
-                               * not lost. A packet was late if it was captured out of order, or
-                               * if it was acknowledged before its retransmission was captured or
-                               * could be answered */
-    /* Sequence NAKs that this side sent. `naks_after_rnr`: for a request that its latest RNR NAK
-     * refused, so the request was not lost. `naks_unseen`: for a request that was not captured
-     * before the NAK, or whose ICRC the capture cuts. */
+                               * packet; 0 if none, or if the requester later retransmitted another
+                               * message unchanged */
+    uint64_t naks_for_late;   /* number of sequence NAKs of the peer for packets that were late, not
+                               * lost. A packet was late if it was captured out of order, or if an
+                               * ACK of it was captured too early to answer its retransmission */
+    /* Numbers of sequence NAKs that this side sent. `naks_after_rnr`: the NAK is for a request that
+     * the latest RNR NAK of this side refused, so the request was not lost. `naks_unseen`: the NAK
+     * is for a request that was not captured before the NAK, or that was captured without its
+     * ICRC. */
     uint64_t naks_after_rnr, naks_unseen;
     uint64_t unheeded_naks;  /* number of timeouts of the endpoint after a captured sequence NAK for
-                              * the same PSN or a later one: the NAK was lost behind the capture
-                              * point, or the endpoint ignored it */
+                              * the same PSN or a later one: the NAK was lost between capture point
+                              * and endpoint, or the endpoint ignored it */
     uint64_t unseen_acked;   /* number of PSNs of requests that the peer acknowledged but that were
                               * not captured */
     uint64_t unseen_packets; /* number of packets in unseen_acked; a READ request with captured
                               * responses counts once */
     uint64_t behind_responses; /* number of the endpoint's requests that were captured after their
                                 * responses: the clocks of two capture points differ */
-    uint64_t behind_ns;        /* longest time between such a response and its request, ns */
+    uint64_t behind_ns;        /* longest time from such a response to its request, ns */
     uint64_t out_of_order, copies, duplicates;
     uint64_t accepted_early; /* number of requests of the endpoint that were transmitted once and
                               * acknowledged, although they were captured before a request with an

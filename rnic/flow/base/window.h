@@ -131,8 +131,8 @@ static inline uint32_t roce_sent_end(const struct roce_sent_packet *e)
     return (e->psn + e->psn_cnt) & 0xFFFFFFu;
 }
 
-/* Returns whether some responses to READ `e` were not captured, so that the requester may
- * retransmit it. */
+/* Returns whether `e` is a READ that is not complete: some of its responses were not captured, so
+ * the requester may retransmit it. */
 static inline bool roce_sent_is_unread(const struct roce_sent_packet *e)
 {
     return (e->op & 0x1F) == ROCE_OP_RC_READ_REQUEST && !(e->flags & ROCE_SENT_DONE);
@@ -244,9 +244,9 @@ bool roce_window_room(struct roce_window *w, uint32_t max, struct roce_mem *mem)
 void roce_window_drop(struct roce_window *w);
 
 /* Inserts a zeroed entry at index *at (0..cnt) and returns it. The window grows up to `max`
- * entries. If the window stays full, the function drops the oldest entry and subtracts 1 from *at.
+ * entries. If the window cannot grow, the function drops the oldest entry and subtracts 1 from *at.
  * It adds 1 to *overflow if the dropped entry was not acknowledged. Returns NULL if the window
- * stays full and *at is 0, or if there is no memory for the first entry. */
+ * cannot grow and *at is 0, or if there is no memory for the first entry. */
 struct roce_sent_packet *roce_window_insert(struct roce_window *w, uint32_t *at, uint32_t max,
                                             struct roce_mem *mem, uint64_t *overflow);
 

@@ -10,7 +10,7 @@
 #include "flow/base/report.h"
 #include "flow/table/qp_reuse.h"
 
-/* number of consecutive messages whose MSN must fit the reference before a wrong MSN is an ERROR */
+/* a wrong MSN is an ERROR only after this number of consecutive messages with the expected MSN */
 #define MSN_REF_HITS 3
 
 /* Returns whether the current packet may answer a request that uses a receive WQE (SEND, WRITE with
@@ -151,8 +151,8 @@ static bool update_msn_ref(struct roce_ctx *ctx, struct roce_req *req, struct ro
     const struct roce_pkt *pkt = ctx->pkt;
     const struct roce_sent_packet *oldest = roce_window_at(&req->win, 0);
     bool read = pkt->op->kind == ROCE_KIND_READ_RESP, first = false;
-    /* C9-148: a responder may count a READ in the MSN of the first response to the READ, or only in
-     * that of the last one */
+    /* C9-148: a responder may count a READ in the MSN from the first response to the READ on, or
+     * only from the last response on */
     bool part = read && roce_sent_end(e) != ((pkt->bth.psn + 1) & ROCE_PSN_MASK);
     int32_t off;
 

@@ -58,9 +58,8 @@ void roce_check_cnp(struct roce_ctx *ctx)
 {
     struct roce_cold_counters *sum;
     struct roce_cold_counters *marked =
-        roce_peer(ctx->sender)->counts.cold; /* counters of the endpoint whose packets the CNP
-                                              * answers; NULL if none of these packets were
-                                              * CE-marked */
+        roce_peer(ctx->sender)->counts.cold; /* counters of the endpoint that receives the CNP; NULL
+                                              * if none of its packets were CE-marked */
 
     if (ctx->pkt->op->kind == ROCE_KIND_CNP) {
         sum = roce_cold(ctx->flow, ctx->sender);

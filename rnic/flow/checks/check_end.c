@@ -101,9 +101,9 @@ static bool is_rnr_exhausted(const struct roce_ctx *ctx, const struct roce_rsp *
 
 /* assumed wait before a retransmission by timeout if the capture shows none, ns */
 #define WAIT_NS UINT64_C(250000000)
-/* A requester whose retry count is unknown is assumed to have stopped after this multiple of its
- * longest wait. The multiple is not lower, because devices with adaptive retransmission double
- * their waits. */
+/* If the retry count is unknown, a requester that sent nothing for this multiple of its longest
+ * wait is assumed to have stopped. A lower multiple would be wrong for devices with adaptive
+ * retransmission, which double their waits. */
 #define SILENCE_CNT 3u
 
 /* Returns whether the requester gave up after `retries` retransmissions of one request. `since` is
@@ -206,8 +206,8 @@ static bool is_going_back(struct roce_endpoint *side)
 }
 
 /* Records that the requester retransmitted requests after timeouts, although their responses were
- * captured, and that no response followed the latest retransmissions. The responses were lost
- * behind the capture point, and then the responder fell silent. */
+ * captured, and that no response followed the latest retransmissions. So the responses were lost
+ * between the capture point and the requester, and then the responder stopped responding. */
 static void end_answered(struct roce_ctx *ctx, struct roce_endpoint *side)
 {
     const struct roce_req *req = &side->req;

@@ -17,8 +17,8 @@
 /* An MSN below this value may belong to a connection that just began, because its first message has
  * MSN 1. */
 #define MSN_SURE 16u
-/* A response continues the MSNs of a connection if its MSN is at most this much higher than that of
- * the previous captured response. */
+/* A response continues the MSNs of a connection if its MSN exceeds the MSN of the previous captured
+ * response by at most this number. */
 #define MSN_STEP_MAX 64u
 #define PSNS_PER_NS  2u /* no link transmits more PSNs per ns */
 
@@ -50,7 +50,7 @@ static void check_seq(struct roce_ctx *ctx, struct roce_req *req)
     bool detectable = roce_copy_is_detectable(ctx, rsp->gap_frame),
          seen = roce_conn_has_copies(ctx);
     /* true: the responder sent this NAK before the previous captured response, but the capture has
-     * the two in the other order */
+     * the response first */
     bool overtaken = roce_diff(ctx->pkt->aeth.msn, rsp->last_msn) < 0;
 
     if (rsp->rnr && rsp->rnr_psn == psn && !seen)
@@ -93,11 +93,10 @@ void roce_check_nak(struct roce_ctx *ctx, struct roce_req *req)
         check_access(ctx, req);
 }
 
-/* Returns whether the current response belongs to the connection that the fatal NAK ended.
- * Otherwise it belongs to a later connection of the same QPNs. One of three signs is enough. The
- * response follows soon after the NAK. CM messages of the connection were captured, so the capture
- * would also have CM messages of a later connection. The MSN of the response continues the earlier
- * MSNs. */
+/* Returns whether the current response belongs to the connection that the fatal NAK ended, not to a
+ * later connection of the same QPNs. One of three signs is enough: the response follows soon after
+ * the NAK; the MSN of the response continues the earlier MSNs; CM messages of the connection were
+ * captured, so the capture would also have CM messages of a later connection. */
 static bool is_of_refused_use(const struct roce_ctx *ctx, struct roce_req *req)
 {
     const struct roce_rsp *rsp = &ctx->sender->rsp;
@@ -124,11 +123,11 @@ static void forget_fatal_nak(struct roce_ctx *ctx, struct roce_req *req)
     rsp->fatal = false;
 }
 
-/* Returns whether the current response belongs to the connection of the latest request. Otherwise
- * it belongs to a later connection of the same QPNs. `since` is the time from the latest request to
- * the response, ns. One of three signs is enough. CM messages of the connection were captured, so
- * the capture would also have CM messages of a later connection. The response is too early for a
- * later connection. The MSN of the response continues the earlier MSNs. */
+/* Returns whether the current response belongs to the connection of the latest request, not to a
+ * later connection of the same QPNs. `since` is the time from the latest request to the response,
+ * ns. One of three signs is enough: the response is too early for a later connection; the MSN of
+ * the response continues the earlier MSNs; CM messages of the connection were captured, so the
+ * capture would also have CM messages of a later connection. */
 static bool is_of_same_use(const struct roce_ctx *ctx, uint64_t since)
 {
     const struct roce_rsp *rsp = &ctx->sender->rsp;

@@ -49,8 +49,8 @@ static void check_pos(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
         /* If the requester restarted the READ at this PSN, the first response should have the
          * opcode First or Only. Another opcode is a violation, unless the packet is a late response
          * to the first transmission of the READ request. A late response is impossible if the
-         * responder completely answered that transmission (`ended`). It is improbable if a timeout
-         * caused the restart (`silent`). */
+         * responder completely answered the first transmission (`ended`). A late response is
+         * improbable if a timeout caused the restart (`silent`). */
         bool silent =
             (req->retx.cause == ROCE_CAUSE_TIMEOUT || req->retx.cause == ROCE_CAUSE_SPURIOUS) &&
             e->last_frame >= req->retx.frame;

@@ -48,8 +48,8 @@ static void check_reads(struct roce_ctx *ctx)
 }
 
 /* The requester is assumed to have received its credits if at least this number of consecutive
- * responses had valid credits, and at least this time (ms) has passed since the first of them. The
- * first response alone may be lost behind the capture point. */
+ * responses had valid credits, and if at least this time (ms) has passed since the first of these
+ * responses. One response alone may be lost between the capture point and the requester. */
 #define CREDITS_KNOWN_MS  10
 #define CREDITS_KNOWN_CNT 3
 
@@ -186,9 +186,9 @@ void roce_check_retry_same(struct roce_ctx *ctx, const struct roce_sent_packet *
         REPORT(ctx, PAYLOAD_CHANGED, "payload", .other = e->last_frame, .value = ROCE_VALUE_NONE);
 }
 
-/* Checks a requester whose negotiated timeout T is unknown. Its waits before retransmissions of one
- * PSN must be between T and 4 T for some T, so the longest must not exceed four times the shortest.
- */
+/* Checks the waits of a requester if its negotiated timeout T is unknown. The waits before
+ * retransmissions of one PSN must be between T and 4 T for some T. So the longest wait must not
+ * exceed four times the shortest wait. */
 static void check_spread(struct roce_ctx *ctx, const struct roce_sent_packet *e, uint64_t idle)
 {
     struct roce_req *req = &ctx->sender->req;
@@ -254,8 +254,9 @@ static uint64_t tick_of(uint64_t time)
     return tick;
 }
 
-/* Returns whether a READ or atomic is shortly before `e`. If its response is lost behind the
- * capture point, a later response makes the requester go back at once (R139). */
+/* Returns whether a READ or atomic is shortly before `e` in PSN order. If the response to the READ
+ * or atomic is lost after the capture point, a later response makes the requester go back at once
+ * (R139). */
 static bool follows_read(struct roce_req *req, const struct roce_sent_packet *e)
 {
     uint32_t at = roce_window_find(&req->win, e->psn);

@@ -20,9 +20,9 @@ void roce_check_over_credit(struct roce_ctx *ctx, const struct roce_sent_packet 
 void roce_check_retry_same(struct roce_ctx *ctx, const struct roce_sent_packet *e,
                            const struct roce_sent_packet *now);
 
-/* Checks a go-back: the wait before it, and the number of retries. `e` is the first retransmitted
- * packet, or NULL if it has no window entry. `idle` is the time since the requester's previous
- * packet, ns. */
+/* Checks a go-back: the requester's wait before the go-back, and the number of retries. `e` is the
+ * first retransmitted packet, or NULL if this packet has no window entry. `idle` is the time since
+ * the requester's previous packet, ns. */
 void roce_check_retransmission(struct roce_ctx *ctx, const struct roce_sent_packet *e,
                                uint64_t idle);
 

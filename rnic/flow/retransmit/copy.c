@@ -44,8 +44,9 @@ static bool is_alike(const struct roce_ctx *ctx, uint64_t ns, uint64_t usual)
 }
 
 /* Returns the usual time from a packet to its copy (second capture), ns. Nearly all copies of the
- * sender's requests, or else of its peer's requests, must have about this time, because the packets
- * pass two capture points one after the other. Returns 0 if the times differ. */
+ * sender's requests must have about this time, because the packets pass two capture points one
+ * after the other. If the sender has too few copies, the copies of its peer's requests count.
+ * Returns 0 if the times differ. */
 static uint64_t usual_copy_ns(const struct roce_ctx *ctx)
 {
     const struct roce_endpoint *sides[2] = {ctx->sender, roce_peer(ctx->sender)};
@@ -98,11 +99,11 @@ static bool is_missing(const struct roce_ctx *ctx, const struct roce_sent_packet
 }
 
 /* Returns whether the current request belongs to a go-back that began after the latest transmission
- * of `e`. One sign is enough: a NAK or RNR NAK was captured after `e`, the requester has not obeyed
- * the NAK for this PSN yet, other requests were captured after `e`, a response is missing, or the
- * go-back in progress has not passed this PSN. If packets are captured twice, copies of packets
- * sent before the go-back may be captured after its start. Then the only signs are a NAK that the
- * requester has not obeyed, and that this PSN is the next one of the go-back. */
+ * of `e`. One sign is enough: a NAK or RNR NAK was captured after `e`; the requester has not obeyed
+ * the NAK for this PSN yet; other requests were captured after `e`; a response is missing; the
+ * go-back in progress has not reached this PSN. If packets are captured twice, copies of packets
+ * from before the go-back may be captured after its start. Then only two signs count: a NAK that
+ * the requester has not obeyed, and a PSN that is the next one of the go-back. */
 static bool is_in_go_back(const struct roce_ctx *ctx, const struct roce_sent_packet *e)
 {
     const struct roce_retransmission *retx = &ctx->sender->req.retx;

@@ -130,18 +130,18 @@ static bool is_timer_sure(const struct roce_ctx *ctx, uint64_t idle, bool far)
            reaction <= idle / SLOW_REACTION;
 }
 
-/* Returns whether the requester did not receive the captured sequence NAK: otherwise it would have
- * gone back to `psn` long ago. A busy software requester may retransmit some milliseconds after a
- * NAK. So a shorter wait is sufficient only if the requester usually retransmits sooner, or if it
- * sent new requests after this NAK. */
+/* Returns whether the captured sequence NAK did not reach the requester: after a NAK, the requester
+ * would have gone back to `psn` long ago. A busy software requester may retransmit some
+ * milliseconds after a NAK. So a shorter wait proves the loss of the NAK only if the requester
+ * usually retransmits sooner, or if it sent new requests after this NAK. */
 static bool is_nak_unheeded(const struct roce_ctx *ctx, uint32_t psn, uint64_t idle)
 {
     const struct roce_cold_counters *sum = roce_cold_of(ctx->sender);
     bool far = roce_is_far_above_rtt(ctx, idle, 500);
     bool agreed = roce_timeout_of(ctx->sender) != ROCE_NEVER_NS;
-    /* If no timeout was agreed, a time without packets (silence) shows a timeout only in two cases.
-     * It is as long as a usual timeout, or it is far above the RTT and the requester has reacted to
-     * a sequence NAK before. */
+    /* If no CM message sets the timeout, a time without packets (silence) shows a timeout only in
+     * two cases: it is as long as a usual timeout; or it is far above the RTT, and the requester
+     * has reacted to a sequence NAK before. */
     bool sure = agreed || idle >= USUAL_TIMEOUT_NS || (far && sum->nak_reaction_max_ns);
     bool expired = sure && idle >= roce_shown_timeout(ctx);
     bool too_slow = far && idle >= (sum->adaptive ? ROCE_MIN_TIMEOUT_NS : USUAL_TIMEOUT_NS);
@@ -151,10 +151,10 @@ static bool is_nak_unheeded(const struct roce_ctx *ctx, uint32_t psn, uint64_t i
     return expired || too_slow || (idle >= ROCE_MIN_TIMEOUT_NS && is_sending_on(ctx, idle));
 }
 
-/* Returns why the requester went back to READ or atomic `e`, or into the middle of READ `e`: it
- * lacks the response with PSN `psn`, and has received a later response. If the response with PSN
- * `psn` was captured, it was lost behind the capture point. Returns ROCE_CAUSE_UNKNOWN if the
- * capture does not show that such a response was lost. */
+/* Returns the cause if the requester went back to READ or atomic `e`, or into the middle of READ
+ * `e`, because the response with PSN `psn` is missing and a later response arrived. If the response
+ * with PSN `psn` was captured, it was lost between the capture point and the requester. Returns
+ * ROCE_CAUSE_UNKNOWN if the capture does not show that such a response was lost. */
 static enum roce_cause lost_response_cause(const struct roce_ctx *ctx,
                                            const struct roce_sent_packet *e, uint32_t psn)
 {
@@ -208,9 +208,9 @@ static bool is_early_timeout(const struct roce_ctx *ctx, const struct roce_sent_
     if (!ctx->conn->paired || (roce_opcode_uses_rq(ctx->pkt->op) && roce_cold_of(peer)->rnr_naks) ||
         is_below_measured(ctx, e, idle))
         return false;
-    /* If a response was lost, only a later response shows this to the requester. That response may
-     * be slow, so the wait must be far above the slowest round trip, not only above the usual one.
-     */
+    /* If a response was lost, only a later response shows the loss to the requester. The later
+     * response may be slow. So the wait must be far above the slowest round trip, not only above
+     * the usual one. */
     if (roce_is_far_above_rtt(ctx, idle, lost ? 1000 : 500))
         return true;
     if (roce_timeout_of(ctx->sender) == ROCE_NEVER_NS || idle < ROCE_MIN_TIMEOUT_NS || !e)
@@ -223,8 +223,8 @@ static bool is_early_timeout(const struct roce_ctx *ctx, const struct roce_sent_
 }
 
 /* Returns whether the latest sequence NAK caused the go-back to `psn`, although the NAK was
- * recorded as the cause of the previous go-back. The previous go-back began at an earlier PSN than
- * that of the NAK, so an earlier NAK was its true cause. */
+ * recorded as the cause of the previous go-back. Returns true if the previous go-back began at a
+ * lower PSN than the PSN of the NAK: then an earlier NAK caused the previous go-back. */
 static bool is_second_nak(const struct roce_ctx *ctx, uint32_t psn)
 {
     const struct roce_req *req = &ctx->sender->req;
@@ -258,8 +258,8 @@ enum roce_cause roce_go_back_cause(const struct roce_ctx *ctx, const struct roce
      * the RNR NAK demands, it reacted to the sequence NAK. */
     if (rnr && nak && roce_since(rsp->rnr_time, ctx->time) < rsp->rnr_wait / 2)
         rnr = false;
-    /* If the go-back starts at a PSN before that of the NAK, and a response is missing there, the
-     * missing response is the cause, not the NAK. */
+    /* If the go-back starts before the PSN of the NAK, at a PSN without a response, the missing
+     * response is the cause, not the NAK. */
     if (missing && roce_diff(psn, rsp->nak_psn) < 0)
         nak = false;
     if (missing && roce_diff(psn, rsp->rnr_psn) < 0 &&
@@ -276,8 +276,8 @@ enum roce_cause roce_go_back_cause(const struct roce_ctx *ctx, const struct roce
         *trigger = rsp->nak_frame;
         return ROCE_CAUSE_SEQ_NAK;
     }
-    /* Captured ACKs cover `e`, but did not reach the requester in time. So the requester's timer
-     * ran from the latest transmission of `e`. */
+    /* An ACK of `e` was captured, but reached the requester too late. So the requester's timer
+     * started at the latest transmission of `e`. */
     if (!missing && req->pending_cause == ROCE_CAUSE_NONE && roce_late_ack_covers(ctx, e, psn))
         idle = roce_since(e->time, ctx->time);
     if (idle >= (missing ? roce_shown_timeout(ctx) : slow))

@@ -91,9 +91,9 @@ void roce_read_done(struct roce_ctx *ctx, struct roce_endpoint *requester,
 }
 
 /* Counts READs as completed when the requester goes back to `psn`, which is in the first READ with
- * a missing response. `sure`: `psn` is in the middle of a READ, so the requester has accepted all
- * responses before it. Otherwise the capture may lack retransmitted packets with PSNs before `psn`.
- */
+ * a missing response. `sure` is true if `psn` is in the middle of a READ: then the requester has
+ * accepted all responses before `psn`. If `sure` is false, the capture may lack retransmitted
+ * packets with PSNs before `psn`. */
 void roce_reads_done_before(struct roce_ctx *ctx, uint32_t psn, bool sure)
 {
     struct roce_req *req = &ctx->sender->req;

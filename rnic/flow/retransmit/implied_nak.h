@@ -18,7 +18,7 @@ void roce_implied_nak(struct roce_ctx *ctx, struct roce_req *req, struct roce_se
 void roce_implied_nak_again(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto);
 
 /* Counts the READs before `psn` as completed, because the requester went back only to `psn`. If
- * `sure` is false, packets may be missing in the capture: then counts only READs whose last
+ * `sure` is false, packets may be missing in the capture. Then counts a READ only if its last
  * response was captured. */
 void roce_reads_done_before(struct roce_ctx *ctx, uint32_t psn, bool sure);
 

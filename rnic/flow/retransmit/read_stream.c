@@ -56,8 +56,8 @@ static void add_gap(struct roce_cold_counters *cold, uint32_t to, struct roce_re
     cold->read_gap_next++;
 }
 
-/* Removes `psn`, whose response is now captured, from all gaps. Returns whether no response with
- * this PSN had been captured before. */
+/* Called when a response with PSN `psn` is captured. Removes `psn` from all gaps. Returns whether
+ * this is the first captured response with this PSN. */
 static bool fill_gaps(struct roce_cold_counters *cold, uint32_t psn)
 {
     bool fresh = false;
@@ -84,10 +84,10 @@ uint32_t roce_sent_part(const struct roce_sent_packet *e, uint32_t from, uint32_
     return cnt > 0 ? (uint32_t)cnt : 0;
 }
 
-/* Returns how many of the PSNs from `from` to `to` - 1 belong to READs. If `again` is not NULL, it
- * is a go-back. Then omits a READ of this go-back if its retransmitted request was probably lost.
- * There are two signs of such a loss: the capture has no retransmission of the READ in the go-back,
- * or the READ has several responses and all of them are missing. */
+/* Returns how many of the PSNs from `from` to `to` - 1 belong to READs. `again` is a go-back or
+ * NULL. With a go-back, omits READs if their retransmitted request was probably lost: the capture
+ * has no retransmission of the READ in the go-back, or the READ has several responses and all are
+ * missing. */
 static uint32_t count_read_psns(struct roce_req *req, uint32_t from, uint32_t to,
                                 const struct roce_retransmission *again)
 {

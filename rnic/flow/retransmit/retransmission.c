@@ -70,8 +70,8 @@ static bool continues_after_hole(const struct roce_ctx *ctx, const struct roce_s
         roce_diff(psn, req->una) > 0)
         return false;
     if (rsp->nak && rsp->nak_psn == psn)
-        rsp->nak = false; /* the go-back started at a PSN before that of this NAK, so the NAK causes
-                           * no second go-back */
+        rsp->nak = false; /* the go-back started before the PSN of this NAK, so the NAK causes no
+                           * second go-back */
     return true;
 }
 
@@ -323,8 +323,8 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
     roce_reads_done_before(ctx, psn, e && e->psn != psn);
     cause = roce_go_back_cause(ctx, e, psn, roce_silence(ctx, e), &trigger);
     if (cause == ROCE_CAUSE_UNKNOWN && req->pending_cause != ROCE_CAUSE_NONE)
-        /* The requester received a later response while one was missing. This causes the go-back,
-         * even if the missing response was captured since. */
+        /* The requester received a later response while an earlier one was missing. The gap causes
+         * the go-back, even if the missing response was captured since. */
         cause = (enum roce_cause)req->pending_cause;
     req->pending_cause = ROCE_CAUSE_NONE;
     req->retx = (struct roce_retransmission){.cause = cause,
@@ -377,8 +377,9 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
         (void)count_read_restart(ctx, sum, e, psn, cause);
     }
     report_retransmission(ctx, e, psn, waited);
-    /* A go-back to a READ or atomic is not reported: if its response is lost behind the capture
-     * point, each response to a later request makes the requester go back (R139). */
+    /* A go-back to a READ or atomic is not reported. The response may be lost between the capture
+     * point and the requester; then each response to a later request makes the requester go back
+     * (R139). */
     if (cause == ROCE_CAUSE_UNKNOWN && before.cause == ROCE_CAUSE_SEQ_NAK && before.first == psn &&
         e && !roce_opcode_is_answered(roce_opcode(e->op)) && ctx->conn->paired &&
         (ctx->sender->saw_id || roce_since(e->time, ctx->time) >= LATE_COPY_NS) &&

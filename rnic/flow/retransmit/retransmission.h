@@ -20,8 +20,8 @@ bool roce_retransmission_step(struct roce_ctx *ctx, struct roce_sent_packet *e, 
 bool roce_request_is_out_of_order(const struct roce_ctx *ctx, uint32_t psn,
                                   const struct roce_sent_packet *next);
 
-/* Returns whether the current request is the first transmission of `e`, a request with the same
- * PSN, whose retransmission was captured before. So the retransmission overtook it on the path. */
+/* Returns whether the current request is the first transmission of `e`, a captured request with the
+ * same PSN. Then `e` is the retransmission, which overtook the first transmission on the path. */
 bool roce_request_is_overtaken(const struct roce_ctx *ctx, const struct roce_sent_packet *e);
 
 #endif

@@ -40,8 +40,8 @@ static void add_point(struct roce_timeout_watch *watch, const struct roce_sent_p
                                   .sent = e->time};
 }
 
-/* Returns an element to record a go-back that is watched from now on: an unused element, or else
- * that of the oldest go-back. Returns NULL if memory is exhausted. */
+/* Returns an element in which to record a go-back: an unused element, or the element of the oldest
+ * go-back. Returns NULL if memory is exhausted. */
 static struct roce_timeout_watch *new_watch(struct roce_ctx *ctx)
 {
     struct roce_cold_counters *cold = roce_cold(ctx->flow, ctx->sender);

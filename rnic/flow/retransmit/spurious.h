@@ -20,8 +20,8 @@
  *      round trip.
  *   5. The responder or the path was slow: the first response after a go-back of many packets was
  *      captured long after the latest request. If some of the first packets had been lost, a
- *      sequence NAK would follow. The loss of all of them is less likely than a timer that expired
- *      too early.
+ *      sequence NAK would follow. The loss of the whole go-back is less likely than a timer that
+ *      expired too early.
  *
  * If a go-back was spurious, the earlier go-backs over the same packets were spurious too, as far
  * as no response was captured between them. Otherwise all packets of the first transmission would

@@ -272,8 +272,8 @@ void roce_conn_free(struct roce_flow *flow, struct roce_conn *conn)
     roce_mem_put(&flow->mem, conn, sizeof(*conn));
 }
 
-/* Copies the recorded NAKs from `unknown` to `rsp`. Both describe the same responder: `unknown` was
- * filled before the two directions were joined, when the requester was not known. */
+/* Copies the recorded NAKs from `unknown` to `rsp`. Both describe the same responder: `unknown` has
+ * its NAKs from the time before the directions were joined, when the requester was not known. */
 static void take_naks(struct roce_rsp *rsp, const struct roce_rsp *unknown)
 {
     rsp->nak = unknown->nak;
@@ -423,8 +423,9 @@ void roce_rsp_obey_nak(struct roce_rsp *rsp, uint32_t psn)
     rsp->nak = false;
 }
 
-/* Called for a new sequence NAK, whose PSN is `back` after that of the latest one. Stores the NAKs
- * that the requester has not obeyed in nak_back, as distances from the new NAK. */
+/* Called for a new sequence NAK. `back` is the PSN of the new NAK minus the PSN of the previous
+ * NAK. Stores the NAKs that the requester has not obeyed in nak_back, as distances from the PSN of
+ * the new NAK. */
 static void add_open_nak(struct roce_rsp *rsp, int32_t back)
 {
     if (back <= 0 || back > UINT8_MAX) {

@@ -10,12 +10,12 @@
 #define SCAN_MAX 256 /* maximum number of directions examined for one packet */
 /* a PSN below this value was probably set by a program, not chosen at random */
 #define PSN_SMALL 4096
-/* Two directions with one UDP source port are paired when this number of responses of the one
- * direction fit requests of the other. */
+/* Two directions with the same UDP source port are paired after this number of responses in one
+ * direction fitted requests in the opposite direction. */
 #define CONFIRM 3
-/* Two directions with different UDP source ports are paired when this number of responses of the
- * one direction fit requests of the other. The number is larger, because few devices use two ports
- * for a connection. */
+/* Two directions with different UDP source ports are paired after this number of responses in one
+ * direction fitted requests in the opposite direction. The number is larger, because few devices
+ * use two ports for a connection. */
 #define APART 5
 /* A PSN is near the captured PSNs of a requester if it is less than NEAR before the first one or
  * after the last one. */
@@ -74,8 +74,8 @@ static inline bool can_answer(struct roce_endpoint *cand, const struct roce_pkt 
 {
     const struct roce_opcode *op = pkt->op;
 
-    if (!e && op->kind == ROCE_KIND_ACK) /* a sequence NAK has the PSN of a missing request, but the
-                                          * request after it was captured */
+    if (!e && op->kind == ROCE_KIND_ACK) /* a sequence NAK has the PSN of a missing request; the
+                                          * request after the missing one was captured */
         return roce_window_get(&cand->req.win, (pkt->bth.psn + 1) & ROCE_PSN_MASK) != NULL;
     if (!e)
         return false;
@@ -209,8 +209,8 @@ static void join_pair(struct roce_ctx *ctx, struct roce_endpoint *cand, enum roc
     roce_conn_note_use(ctx->flow, ctx->conn);
 }
 
-/* Directions that may be the opposite of a given direction, according to one kind of evidence.
- * `cnt` is their number, `side` the one found last. */
+/* Candidates for the opposite direction of a given direction, according to one kind of evidence.
+ * `cnt` is the number of candidates, `side` the last one found. */
 struct candidates {
     unsigned cnt;
     struct roce_endpoint *side;
@@ -236,7 +236,7 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
 {
     struct roce_endpoint *side = ctx->sender, *one, *fits[SCAN_MAX];
     struct candidates proven = {0}, fit = {0}, counted = {0}, same_port = {0};
-    /* Directions whose captured requests do not fit the response, but for which there is other
+    /* Directions in which no captured request fits the response, but for which there is other
      * evidence. `port`: the source port follows from the QPNs. `near`: the PSN of the response is
      * near their PSNs. */
     struct candidates port = {0}, near = {0};
@@ -325,10 +325,9 @@ void roce_pair_response(struct roce_ctx *ctx, uint32_t psn)
                                                        * the directions are paired */
 }
 
-/* Returns whether the current packet belongs to another connection than ctx->conn. Two signs
- * together show this: its source port is not the one that proved the pairing, and its PSN does not
- * continue the connection. If a device only uses several paths, the port changes, but the PSN
- * continues. */
+/* Returns whether the current packet belongs to another connection than ctx->conn: its source port
+ * is not the port that proved the pairing, and its PSN does not continue the connection. If the
+ * device uses several paths, the port changes, but the PSN continues. */
 static bool is_foreign(struct roce_ctx *ctx, uint16_t sport)
 {
     const struct roce_req *req = &ctx->sender->req;

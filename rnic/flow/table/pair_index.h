@@ -15,8 +15,8 @@ void roce_pair_index_add(struct roce_flow *flow, struct roce_endpoint *side);
 void roce_pair_index_remove(struct roce_flow *flow, struct roce_endpoint *side);
 
 /* Returns the first unpaired direction from the peer host of `side` to the host of `side`, or NULL.
- * Follow pair_next for the others. The list may contain directions of other hosts with the same
- * hash. */
+ * Follow pair_next for the other directions. The list may contain directions of other hosts with
+ * the same hash. */
 struct roce_endpoint *roce_pair_candidates(const struct roce_flow *flow,
                                            const struct roce_endpoint *side);
 

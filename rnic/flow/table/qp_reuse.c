@@ -28,9 +28,9 @@ static bool is_nak(const struct roce_pkt *pkt)
     return pkt->op->kind == ROCE_KIND_ACK && roce_syndrome_kind(pkt->aeth.syndrome) != ROCE_SYN_ACK;
 }
 
-/* Returns whether a reuse of the QP of `side` is suspected because of a response that answers no
- * captured request, and this response may belong to a new connection: the earlier connection had
- * ended or was idle, or the MSN of the response counts no new message. */
+/* Returns whether a reuse of the QP of `side` is suspected because of a response to no captured
+ * request, and this response may belong to a new connection. It may if the earlier connection had
+ * ended or was idle, or if the MSN of the response counts no new message. */
 static bool response_may_be_of_new_use(const struct roce_endpoint *side)
 {
     const struct roce_reuse_candidate *cand = side->reuse;
@@ -166,9 +166,9 @@ bool roce_reuse_suspect(struct roce_ctx *ctx, struct roce_endpoint *side, enum r
         if (req->reuse_kind != ROCE_REUSE_GAP || kind == ROCE_REUSE_GAP)
             return false;
         resolve_candidate(ctx, side,
-                          outcome_at_end(ctx, side)); /* the reuse suspected so far was due only to
-                                                       * a gap in the PSNs, so this stronger sign
-                                                       * replaces it */
+                          outcome_at_end(ctx, side)); /* until now, only a gap in the PSNs suggested
+                                                       * a reuse; this stronger sign replaces the
+                                                       * gap */
     }
     if (!side->reuse)
         side->reuse = roce_mem_need(&ctx->flow->mem, sizeof(*cand));

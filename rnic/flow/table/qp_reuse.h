@@ -55,9 +55,9 @@ void roce_reuse_on_request(struct roce_ctx *ctx, uint32_t psn, uint32_t psn_cnt,
 void roce_reuse_compare(struct roce_ctx *ctx, const struct roce_sent_packet *e,
                         const struct roce_sent_packet *now);
 
-/* If a reuse of the sender's QP is suspected, counts one more sign of it: the current request
- * differs from the earlier one with the same PSN, or its opcode does not fit its neighbours in PSN
- * order. */
+/* If a reuse of the sender's QP is suspected, counts one more sign of the reuse: the current
+ * request differs from the earlier request with the same PSN, or its opcode does not fit its
+ * neighbours in PSN order. */
 void roce_reuse_on_mismatch(struct roce_ctx *ctx);
 
 /* Handles a response with an AETH to a request of `side`, while a reuse of the QP of `side` is

@@ -17,13 +17,13 @@
  *    CPU for 10 ms.
  * 5. rnic_live_close() frees the device with all its objects.
  *
- * Any thread may call any function at any time. "Needs the lock" says that the caller must
- * hold the lock, "needs no lock" that it may hold it or not, "takes the lock" that it must not hold
- * it: the lock is not recursive. The device holds the lock while it calls a callback, from any of
- * these threads. A callback may only call functions that need the lock or need no lock, and must
- * not wait.
+ * Any thread may call any function at any time. "Needs the lock": the caller must hold the lock.
+ * "Needs no lock": the caller may hold the lock or not. "Takes the lock": the caller must not hold
+ * the lock, because it is not recursive. The device holds the lock while it calls a callback, from
+ * any of these threads. A callback may only call functions that need the lock or need no lock, and
+ * must not wait.
  *
- * Functions return 0 or a negative errno unless they say otherwise.
+ * Functions return 0 or a negative errno unless their comment describes another result.
  */
 #ifndef PORT_LIVE_LIVE_H
 #define PORT_LIVE_LIVE_H
@@ -67,8 +67,8 @@ struct rnic_live_attr {
     const char *impair_tally; /* file that counts the frames that `impair` drops (port/sys/tally.h),
                                * or NULL */
     /* Seed of the impairments and of the device. A seed makes both repeatable. 0: they use the
-     * system's random source. The number of the first QPN block is mixed in, so two processes with
-     * the same seed differ. */
+     * system's random source. The seed is combined with the number of the first QPN block, so two
+     * processes with the same seed get different values. */
     uint64_t seed;
     const char *record; /* folder for pcapng files of all frames sent and received, or NULL; each
                          * process writes its own file (port/frameio/record.h) */
@@ -90,8 +90,8 @@ struct rnic_live_attr {
     /* Called when another process (rnic-info) requests a description of this process. Writes text
      * to `out`, for example a JSON object. May be NULL. */
     void (*describe)(void *user, struct rnic *rnic, FILE *out);
-    /* Called with the lock and at most once, with a description of a problem that the device has
-     * after it was opened (rnic_port_shm_attr.warned). May be NULL. */
+    /* Called at most once, with the lock, if the open device finds a problem, with a description of
+     * the problem (rnic_port_shm_attr.warned). May be NULL. */
     void (*warned)(void *user, const char *text);
     void *user;
 };
@@ -131,9 +131,9 @@ rnic_time rnic_live_now(void);
 
 /*
  * Drives the device once in this thread without blocking: receives, expires timers, sends. Returns
- * whether any frame or timer was handled. While a program calls it repeatedly, the live device's
- * own thread does not receive. That thread resumes within a millisecond of the last call. Makes no
- * system call while another thread drives the device.
+ * whether any frame or timer was handled. While a program calls this function repeatedly, the live
+ * device's own thread does not receive. The own thread receives again within a millisecond after
+ * the last call. Makes no system call while another thread drives the device.
  */
 bool rnic_live_poll(struct rnic_live *live);
 
@@ -160,12 +160,13 @@ void rnic_live_stats(struct rnic_live *live, struct rnic_port_stats *out);
 
 /*
  * Allocates an unpredictable, unused QPN for rnic_qp_init.qpn from this process's part of the QPN
- * space. Returns 0 if none is left. Frames reach a process only for such QPNs, for QP 1, and for
- * multicast groups it joined. Claims another block of the space when at most a quarter of the QPNs
- * of each claimed block is available. Needs the lock.
+ * space. Returns 0 if no QPN is left. A process receives only frames for QPNs of its part, for QP
+ * 1, and for multicast groups that it joined. If at most a quarter of the QPNs of each claimed
+ * block is available, the function claims another block of the QPN space. Needs the lock.
  *
- * QPNs that the device chooses itself are in the first block, and this function can return one that
- * is already in use. A caller that uses both kinds of QPNs tries another QPN after RNIC_ERR_EXISTS.
+ * The device itself chooses QPNs of the first block for QPs without rnic_qp_init.qpn. This function
+ * can return such a QPN again. A caller that creates both kinds of QPs therefore tries another QPN
+ * after RNIC_ERR_EXISTS.
  */
 uint32_t rnic_live_qpn_get(struct rnic_live *live);
 void rnic_live_qpn_put(struct rnic_live *live, uint32_t qpn); /* Frees a QPN after rnic_qp_del().
@@ -182,20 +183,22 @@ uint32_t rnic_live_block(const struct rnic_live *live);
 int rnic_live_claim(struct rnic_live *live, const char *name);
 void rnic_live_release(struct rnic_live *live, int claim);
 
-/* Owner of a name in the registry, whose owner must answer certain packets. FREE: no process.
- * CLAIMED: a process that can receive these packets. SQUATTED: a process of another user, which
- * cannot receive them and so never answers. */
+/* State of a name in the registry (port/shared/registry.h), for example of the port number of a CM
+ * service. A process that claims the name must answer the packets for that service. FREE: no
+ * process has claimed the name. CLAIMED: a process has, and it can receive the packets. SQUATTED: a
+ * process of another user has, and it cannot receive the packets, so it never answers them. */
 enum rnic_live_claimed { RNIC_NAME_FREE, RNIC_NAME_CLAIMED, RNIC_NAME_SQUATTED };
 
-/* Returns what kind of process owns a name in the registry. For RNIC_NAME_SQUATTED, stores the user
- * of that process in *uid. After RNIC_NAME_CLAIMED, calls within the next second check only whether
- * the name has an owner, not whether the owner can receive packets. Needs no lock. */
+/* Returns the state of a name in the registry. For RNIC_NAME_SQUATTED, stores the user of the
+ * process that has claimed the name in *uid. After RNIC_NAME_CLAIMED, calls within the next second
+ * check only whether the name is claimed, not whether its process can receive packets. Needs no
+ * lock. */
 enum rnic_live_claimed rnic_live_claimed(struct rnic_live *live, const char *name, uint32_t *uid);
 
-/* Returns true if this process is the one that answers requests to QP 1 for which no process on the
- * interface is responsible, such as a REQ for an unknown service. Exactly one process
- * answers them. After that process has ended, the next process that calls this function replaces
- * it. Needs no lock. */
+/* Returns whether this process must answer the requests to QP 1 for which no process on the
+ * interface is responsible, such as a REQ for an unknown service. One process on the interface has
+ * this task. After it has ended, the next process that calls this function gets the task. Needs no
+ * lock. */
 bool rnic_live_gsi_owner(struct rnic_live *live);
 
 #define RNIC_LIVE_GROUPS 64u /* maximum number of multicast groups per live device */
@@ -214,10 +217,10 @@ int rnic_live_raw_permitted(void);
 
 /*
  * Start or stop the reception of all frames of the interface for the flows of raw packet QPs
- * (rnic_steer_new()). Frames that the interface sends are received too, and the packets between
- * this device and other devices of this machine. Calls are counted: there is one call per flow.
- * rnic_live_raw_start() returns -EOPNOTSUPP for RNIC_WIRE_SHM, whose frames pass no interface.
- * Takes the lock.
+ * (rnic_steer_new()). The raw packet QPs then receive the frames that the interface receives and
+ * sends, and the packets between this device and other devices of this machine. Call the function
+ * once per flow: reception stops after as many stops as starts. rnic_live_raw_start() returns
+ * -EOPNOTSUPP for RNIC_WIRE_SHM, whose frames pass no interface. Takes the lock.
  */
 int rnic_live_raw_start(struct rnic_live *live);
 void rnic_live_raw_stop(struct rnic_live *live);
@@ -250,9 +253,9 @@ int rnic_live_resolve(struct rnic_live *live, const uint8_t dgid[16], int sgid_i
 
 /*
  * A child of fork() has a copy of its parent's live devices, but not their threads, ports and
- * names, which stay with the parent. In the child such a device behaves like one without a link:
- * calls work, but nothing is sent or received. rnic_live_close() and rnic_live_open() work in the
- * child as in the parent.
+ * names, which stay with the parent. In the child, a copied device behaves as if its link were
+ * down: calls work, but nothing is sent or received. rnic_live_close() and rnic_live_open() work in
+ * the child as in the parent.
  */
 
 /* Registers the fork handlers of this module. A module that opens or closes live devices with a

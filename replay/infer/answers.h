@@ -12,12 +12,11 @@
 /* Returns whether response `i` is the first one to a copy of READ or atomic `e`. */
 bool answers_begin(const struct inferred_setup *s, uint32_t i, const struct request_pkt *e);
 
-/* Sequence NAK `nak` seems to show that request copy `lost` was lost, and the requester
- * retransmitted it at event `again`, or not if `again` is EVENT_NONE. If the copy was lost, the
- * responder dropped all requests after it up to `again`. Returns whether most READs and atomics
- * among them, and the request itself, were answered nevertheless. Then the copy was not lost: an
- * earlier copy of a later request arrived before it, and caused the NAK. Adds the number of events
- * examined to *effort. */
+/* Sequence NAK `nak` suggests that request copy `lost` was lost. `again` is the event of its
+ * retransmission, or EVENT_NONE. If the copy was lost, the responder dropped all later requests up
+ * to `again`. Returns whether responses to the request, and to most READs and atomics after it up
+ * to `again`, were captured nevertheless. Then the copy was not lost: an earlier copy of a later
+ * request overtook it, and caused the NAK. Adds the number of examined events to *effort. */
 bool answers_show_arrival(const struct inferred_setup *s, uint32_t lost, uint32_t nak,
                           uint32_t again, uint64_t *effort);
 

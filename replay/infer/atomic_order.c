@@ -118,7 +118,8 @@ static void store_bytes(struct atomic_word *word, const struct shared_write *w)
 }
 
 /* Returns whether the responder never executed the next write of direction `run`: no response shows
- * its execution, and the order already has a write of a later use of the same QP. */
+ * its execution, and the order already contains a write that was sent after the same QP was
+ * reused. */
 static bool is_never_executed(const struct atomic_order *o, size_t run)
 {
     const struct rc_direction *dir = &o->session->dir[o->write[o->head[run]]->dir];
@@ -136,8 +137,8 @@ static bool is_never_executed(const struct atomic_order *o, size_t run)
     return false;
 }
 
-/* Applies a write to a word. Returns false if the write is an atomic whose response shows another
- * original value than the word has. */
+/* Applies a write to a word. Returns false for an atomic if its response shows another original
+ * value than the word has. */
 static bool apply_write(const struct atomic_order *o, struct atomic_word *word,
                         const struct shared_write *w)
 {
@@ -195,8 +196,8 @@ static size_t first_word(const struct atomic_order *o, const struct shared_write
     return low;
 }
 
-/* Applies a write to all words that it changes. Returns false and changes no word if the write is
- * an atomic whose response shows another value than the word has. */
+/* Applies a write to all words that it changes. For an atomic, returns false and changes no word if
+ * the response shows another original value than the word has. */
 static bool try_op(struct atomic_order *o, const struct shared_write *w, uint64_t *effort)
 {
     size_t undo = o->undo_cnt;
@@ -236,9 +237,10 @@ static bool may_be_next(const struct atomic_order *o, size_t run)
     return true;
 }
 
-/* Returns the direction whose write the search tries next at this position of the order. The search
- * tries the directions in capture order of their next writes. `last` is the direction tried before
- * at this position, or SIZE_MAX. Returns SIZE_MAX if no direction is left. */
+/* Returns the direction that supplies the write that the search tries next at this position of the
+ * order. The search tries the directions in capture order of their next writes. `last` is the
+ * direction tried before at this position, or SIZE_MAX. Returns SIZE_MAX if no direction is
+ * left. */
 static size_t next_dir(const struct atomic_order *o, size_t last)
 {
     size_t before =
@@ -274,9 +276,9 @@ static void step_back(struct atomic_order *o, size_t run, size_t undo)
     set_head(o, run, o->head[run] - 1);
 }
 
-/* Executes the next write of direction `run`, or leaves it out if the responder never executed it.
- * Returns false and changes nothing if that write may
- * not be executed now, or if the search showed before that no order follows from there. */
+/* Executes the next write of direction `run`, or omits it if the responder never executed it.
+ * Returns false and changes nothing if the write may not be executed now, or if the search has
+ * already found that no order continues from the resulting state. */
 static bool step(struct atomic_order *o, size_t run, uint64_t *effort)
 {
     size_t undo = o->undo_cnt;

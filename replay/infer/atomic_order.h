@@ -3,15 +3,15 @@
  * Atomic order: finds the order in which requests of several connections changed words of memory.
  * The evidence is the response to each atomic, which has the value of the word before the atomic.
  * The search is depth first: it tries the requests in capture order, and undoes a request that
- * contradicts a response. Many orders of the same requests lead to the same values. The search
- * remembers such states, and does not continue from one of them twice.
+ * contradicts a response. Different orders of the same requests can lead to the same values of all
+ * words. The search remembers these values, and does not continue from the same values twice.
  */
 #ifndef REPLAY_INFER_ATOMIC_ORDER_H
 #define REPLAY_INFER_ATOMIC_ORDER_H
 
 #include "infer/shared_memory.h"
 
-/* Memory word (8 bytes) whose value the search tracks. Only the bits in `mask` are known so far. */
+/* Value of a memory word (8 bytes) during the search. Only the bits in `mask` are known so far. */
 struct atomic_word {
     uint32_t rkey;
     uint64_t va;
@@ -28,7 +28,7 @@ struct atomic_undo {
 
 /* One position in the order of the writes that the search has found so far. */
 struct atomic_trial {
-    size_t dir;  /* direction whose write has this position */
+    size_t dir;  /* direction with the write at this position */
     size_t undo; /* number of entries in atomic_order.undo before this write */
 };
 

@@ -23,7 +23,7 @@
  * reads all flows. */
 #define PAIR_ALONE_MAX 64u
 
-/* Packets that become one direction: the requests of one QP and the responses of the other. */
+/* Packets that become one direction: the requests of one QP and the responses of its peer. */
 struct group {
     uint32_t conn_index;
     uint8_t side;                 /* side of the connection that sends the requests */
@@ -257,8 +257,8 @@ static bool group_packet(struct finder *f, uint32_t idx)
     if (response ? g->resp_flow == KEYMAP_NONE : g->req_flow == KEYMAP_NONE)
         *(response ? &g->resp_flow : &g->req_flow) = p->flow;
     if (p->flow != (response ? g->resp_flow : g->req_flow))
-        return true; /* the service differs from that of the direction, so the network altered the
-                      * opcode */
+        return true; /* the packet has another service than the direction, so the network altered
+                      * its opcode */
     if (!response && !p->dropped) {
         g->requests = true;
         g->begins |= roce_opcode_is_request(op) && roce_opcode_starts(op);
@@ -320,8 +320,8 @@ static void pair_group(struct finder *f, uint32_t g, uint32_t flow)
 }
 
 /* A response with a wrong destination QP is the only packet of its flow. Pairs such a flow with the
- * only group of requests that the response may answer, if the group has no responses yet and other
- * packets show the QPN of its requester. */
+ * only group of requests that the response may answer. The group must have no responses yet, and
+ * other packets must show the QPN of its requester. */
 static void pair_lone_responses(struct finder *f)
 {
     unsigned lones = 0;

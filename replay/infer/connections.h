@@ -41,7 +41,7 @@ struct recorded_direction {
     bool req_rxe, resp_rxe; /* the requester, or the responder, was recognised as Linux rxe */
     struct recorded_cm cm;
     bool stale;     /* late requests of an earlier connection with the same QPs may have arrived in
-                     * this one (qp_uses.h) */
+                     * this direction (qp_uses.h) */
     uint32_t twice; /* frame of an Atomic ACK, if only this packet suggests a QP reuse
                      * (qp_uses.h); 0: none */
     uint32_t *pkt;  /* indices into trace.pkt: requests and responses, in capture order */

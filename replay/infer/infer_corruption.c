@@ -28,8 +28,8 @@ void infer_corruption(struct inferred_setup *s)
     uint32_t newest = 0;         /* index into setup.event of the latest new request */
     int64_t damaged = INT64_MAX; /* relative PSN of the damaged response */
     uint32_t later = EVENT_NONE; /* index into setup.event of the first response after the damaged
-                                  * one. This later response makes the requester retransmit, unless
-                                  * the requester accepted the damaged response */
+                                  * response. It makes the requester retransmit, unless the
+                                  * requester accepted the damaged response */
     int64_t next = INT64_MAX;    /* relative PSN of the first new request after `later`, which the
                                   * requester may send before it handles `later` */
     uint32_t reply = EVENT_NONE; /* index into setup.event of the first response to `next`. A new

@@ -2,8 +2,8 @@
 /*
  * Infer corruption: decides which damaged packets their receivers accepted. A conformant receiver
  * drops a packet with a wrong ICRC or a malformed header, so its sender must retransmit the
- * contents. If the capture has no such retransmission although the sender goes on, the receiver
- * must have accepted the damaged packet.
+ * contents. If the sender continues without a retransmission, the receiver must have accepted the
+ * damaged packet.
  */
 #ifndef REPLAY_INFER_INFER_CORRUPTION_H
 #define REPLAY_INFER_INFER_CORRUPTION_H
@@ -12,9 +12,9 @@
 
 /* Sets pkt_event.usable of each event, and counts damaged and retransmitted packets. A damaged
  * response is usable if it is the only damaged packet of its connection, no retransmission follows,
- * and the requester goes on. It goes on if it receives a later response, then receives the response
- * to a new request, and then sends another new request. Fewer packets prove nothing, because a
- * requester may send several requests before it handles a response. */
+ * and the requester continues. Proof that the requester continues: it receives a later response,
+ * then receives the response to a new request, and then sends another new request. Fewer packets
+ * prove nothing, because a requester may send several requests before it handles a response. */
 void infer_corruption(struct inferred_setup *setup);
 
 /* Sets pkt_event.usable of a damaged response to false if other responses contain its data. In this

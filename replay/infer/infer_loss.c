@@ -24,7 +24,7 @@
 #define REPEATS_SURE  3u
 
 /* If the capture has no later copy of a NAKed request, went_back() searches for another sign of a
- * retransmission. It does this for at most this number of sequence NAKs, because each search may
+ * retransmission. It searches for at most this number of sequence NAKs, because each search may
  * read LOST_WINDOW events three times. */
 #define SEARCHES_MAX 256u
 
@@ -33,7 +33,7 @@
 #define BEHIND_READS_MAX (64u * LOST_WINDOW)
 
 /* Jitter of response times, as a fraction 1/JITTER. A response is at most this fraction faster than
- * the fastest response whose request is known. */
+ * the fastest response for which the request is known. */
 #define JITTER 8u
 
 /* Stands for an event index if several copies of the request were captured. */
@@ -89,8 +89,9 @@ struct copies {
 
 /* Returns an array with one element for each event; NULL if out of memory. Each RNR NAK refuses one
  * copy of its request. An RNR NAK has a surplus copy if at least two captured copies of its request
- * were not refused by an earlier RNR NAK. The element of such an RNR NAK is the index in s->event
- * of the latest of these copies. All other elements are EVENT_NONE. The caller frees the array. */
+ * were not refused by an earlier RNR NAK. The element of an RNR NAK with a surplus copy is the
+ * index in s->event of the latest of these copies. All other elements are EVENT_NONE. The caller
+ * frees the array. */
 static uint32_t *find_surplus(const struct inferred_setup *s)
 {
     uint32_t *surplus = malloc((s->event_cnt + 1) * sizeof(*surplus));
@@ -146,8 +147,8 @@ uint32_t infer_loss_race_limit(const struct inferred_setup *s, uint32_t event, u
     uint64_t time = event_time(s, event);
     uint32_t limit = event;
 
-    /* Begin at `earlier` if it is in range: event times never decrease, so all events before it are
-     * in range, too. */
+    /* Begin at event `earlier` if it is in range: event times never decrease, so all events before
+     * `earlier` are in range, too. */
     if (earlier > event && earlier - event <= REORDER_MAX_PACKETS &&
         event_time(s, earlier) - time <= REORDER_MAX_NS)
         limit = earlier;
@@ -213,8 +214,8 @@ static bool find_rnr(struct inferred_setup *s)
 }
 
 /* Returns the index into s->event of the next retransmission after response `answer`, or
- * EVENT_NONE. `high` is the highest PSN requested before the response. A request is a
- * retransmission if its PSN does not exceed the highest PSN requested before it. */
+ * EVENT_NONE. `high` is the highest PSN requested before the response. A request up to the highest
+ * PSN requested so far is a retransmission. */
 static uint32_t goes_back(const struct inferred_setup *s, uint32_t answer, int64_t high)
 {
     for (uint32_t i = answer + 1; i < s->event_cnt && i - answer < LOST_WINDOW; i++) {
@@ -235,9 +236,9 @@ static bool obeyed(const struct inferred_setup *s, uint32_t answer, uint32_t req
 }
 
 /* Returns whether the requester retransmitted the NAKed PSN after event `nak`, although no copy of
- * the request was captured. Either the retransmission was captured from the PSN after the NAKed PSN
- * on, because the capture lacks one copy. Or the requester stopped before it could retransmit the
- * NAKed PSN. */
+ * the request was captured. Returns true in two cases: the capture has the rest of the
+ * retransmission, from the PSN after the NAKed PSN on; or the requester stopped before it could
+ * retransmit the NAKed PSN. */
 static bool went_back(const struct inferred_setup *s, uint32_t nak)
 {
     int64_t rel = s->event[nak].rel, high = rel;
@@ -255,8 +256,8 @@ static bool went_back(const struct inferred_setup *s, uint32_t nak)
     if (high == rel)
         return false; /* no later request was captured, so no out-of-order request explains the NAK
                        */
-    /* If the latest request was a retransmission, the requests after it continue this
-     * retransmission, and are not the reaction to the NAK. */
+    /* If the latest request before the NAK was a retransmission, the next requests continue this
+     * retransmission, and are no reaction to the NAK. */
     back = goes_back(s, nak, latest > rel ? latest : high);
     if (back != EVENT_NONE && s->event[back].rel > rel)
         return s->event[back].rel == rel + 1 && obeyed(s, nak, back);
@@ -349,8 +350,8 @@ static bool find_quickest(struct inferred_setup *s)
 {
     uint32_t *copy = malloc((s->req_cnt + 1) * sizeof(*copy)); /* for each request packet: index
                                                                 * into setup.event of its only copy
-                                                                * so far, EVENT_NONE or
-                                                                * SENT_TWICE */
+                                                                * so far; EVENT_NONE: no copy so
+                                                                * far; SENT_TWICE: several copies */
     uint64_t best[2] = {UINT64_MAX, UINT64_MAX};               /* shortest time of responses with
                                                                 * data, and of ACKs; ns */
 
@@ -477,9 +478,9 @@ static size_t uncounted(const struct inferred_setup *s, uint32_t i, size_t next,
     return k;
 }
 
-/* Returns whether request `rel` was captured again between the events `from` and `to`, after a
- * request with a later PSN. If `from` is a lost copy of `rel`, the request with the later PSN
- * caused a sequence NAK, and the copy after it reached the responder. */
+/* Returns whether the capture has, between the events `from` and `to`, a request with a later PSN
+ * than `rel` and then another copy of request `rel`. If `from` is a lost copy of `rel`, the request
+ * with the later PSN caused a sequence NAK, and the other copy of `rel` reached the responder. */
 static bool came_again(const struct inferred_setup *s, uint32_t from, uint32_t to, int64_t rel)
 {
     bool later = false;
@@ -537,9 +538,9 @@ static bool find_lost(struct inferred_setup *s)
     size_t asked = SIZE_MAX;       /* index of the request packet whose copy was lost last */
     int64_t proved = INT64_MIN;
     size_t next = 0; /* index of the request packet that the responder expects */
-    uint8_t *owed = calloc(s->req_cnt + 1, 1); /* for each request packet: the responder owes a
-                                                * sequence NAK for it, because a later request
-                                                * arrived first */
+    uint8_t *owed = calloc(s->req_cnt + 1, 1); /* for each request packet: the responder has yet to
+                                                * send a sequence NAK for it, because a later
+                                                * request arrived first */
     bool stalled = false; /* a request after `next` was captured before `next` (out of order) */
     bool naked = false;   /* the responder has sent a sequence NAK for request `next` */
 
@@ -612,16 +613,17 @@ static bool find_lost(struct inferred_setup *s)
             (copy[i] == EVENT_NONE && copy[executed[e - s->req]] > i &&
              (stalled || ++searches > SEARCHES_MAX || !went_back(s, i))))
             continue;
-        /* This sequence NAK does not show a loss: the responder had to send it, because a later
-         * request was captured before the NAKed one. */
+        /* This sequence NAK does not show a loss: a later request was captured before the NAKed
+         * request, so the responder had to send the NAK. */
         if (owed[e - s->req]) {
             owed[e - s->req] = 0;
             continue;
         }
-        /* Ignore this NAK if a response after it shows that the copy before it was executed. Either
-         * an earlier copy was lost, and a request after the lost copy caused the NAK. Or the
-         * network delayed the copy, so that a later request overtook it. In the second case, the
-         * response must precede the next copy. */
+        /* Ignore this NAK if a later response shows that the responder executed the copy captured
+         * before the NAK. One cause is that an earlier copy was lost, and a request after the lost
+         * copy caused the NAK. The other cause is that the network delayed the copy, so that a
+         * later request overtook it. In the second case, the response must precede the next
+         * copy. */
         if (!came_again(s, executed[e - s->req], i, e->rel) &&
             infer_loss_is_shown(s, i, copy[i], e->rel, (size_t)(e - s->req) != asked))
             continue;
@@ -734,7 +736,8 @@ static bool find_ahead(struct inferred_setup *s)
 }
 
 /* Returns whether all requests were captured once and in PSN order, and no response is a NAK. Then
- * the responder refused no request, and no request was lost behind the capture point. */
+ * the responder refused no request, and no request was lost between the capture point and the
+ * responder. */
 static bool is_clean(const struct inferred_setup *s)
 {
     int64_t high = INT64_MIN;

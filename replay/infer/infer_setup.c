@@ -10,9 +10,9 @@
 #include "infer/sent_order.h"
 #include "infer/shadow_memory.h"
 
-/* Limit of the bytes that the READs of all played directions request. It is READ_FREE bytes, or
- * READ_RATIO times the size of the capture if that is more. A capture cannot contain more response
- * bytes than its size. Our RNIC would exhaust the memory if it generated more. */
+/* Limit of the bytes that the READs of all played directions request: READ_FREE bytes or READ_RATIO
+ * times the size of the capture, whichever is more. The capture cannot contain more response bytes
+ * than its size. Without a limit, our RNIC could exhaust the memory with its responses. */
 #define READ_FREE  (UINT64_C(4) << 20)
 #define READ_RATIO 16
 
@@ -131,9 +131,9 @@ static int64_t first_by_msn(const struct inferred_setup *s, uint32_t event,
     return 0;
 }
 
-/* Sets setup.first, the first relative PSN. It is negative if a request with a lower PSN than the
- * first captured one is known. One cause is that the first request was lost before the capture
- * point, and the responder's sequence NAK names its PSN. The other cause is that the network
+/* Sets setup.first, the first relative PSN. setup.first is negative if a request with a lower PSN
+ * than the first captured request is known. One cause is that the first request was lost before the
+ * capture point, and the responder's sequence NAK has its PSN. The other cause is that the network
  * reordered the first requests. */
 static void find_first(struct inferred_setup *s)
 {
@@ -281,10 +281,10 @@ static void find_pkey(struct inferred_setup *s)
  */
 
 /* Sets the MSN base, which is the MSN before the first message. Each response shows one base.
- * Chooses the smallest base that at least two responses show, or else the base of a single
- * response. A response to a duplicate shows a base that is too high, because its MSN counts all
- * messages executed so far. So if only ACKs of one PSN show the chosen base, and another response
- * shows base 0, chooses base 0: the ACKs answer duplicates. */
+ * Chooses the smallest base that at least two responses show. If no two responses agree, chooses
+ * the base that one response shows. A response to a duplicate shows a base that is too high,
+ * because its MSN counts all messages executed so far. So if only ACKs of one PSN show the chosen
+ * base, and another response shows base 0, chooses base 0: the ACKs answer duplicates. */
 static void vote_msn(struct inferred_setup *s)
 {
     struct {

@@ -32,24 +32,25 @@ struct walk {
     struct waits first, again; /* `first`: waits that do not directly follow another timeout.
                                 * `again`: waits that directly follow another timeout */
     int64_t acked;             /* highest acknowledged PSN, relative to the first PSN */
-    int64_t high;              /* highest PSN of all requests so far, relative to the first PSN */
-    int64_t last;              /* last PSN of the latest request, relative to the first PSN */
-    int64_t restart;           /* relative PSN of the latest go-back */
-    int64_t rnr_rel;           /* relative PSN of the latest RNR NAK */
-    uint32_t rnr_cnt;          /* number of consecutive RNR NAKs for rnr_rel */
-    uint64_t start;            /* start of the ACK timer, ns, if responses restart the timer */
-    uint64_t sent;             /* start of the ACK timer, ns, if only requests restart the timer */
-    uint32_t request;          /* index into setup.event of the latest request, or EVENT_NONE */
-    uint64_t before;           /* time of the previous event, ns */
-    bool naked;                /* a NAK or RNR NAK was captured since the latest request */
-    bool rnr;                  /* an RNR NAK was captured since the latest request */
-    uint32_t tries;            /* number of retries since a response last acknowledged a new PSN */
-    uint32_t restarts;         /* number of go-backs (retransmissions from an earlier PSN), for any
-                                * reason, since a response last acknowledged a new PSN */
-    bool moved;   /* true: `tries` and `restarts` count only the go-backs since a go-back to a
-                   * later PSN, not all since a response last acknowledged a new PSN */
-    bool waited;  /* the latest retry was caused by the ACK timeout */
-    bool damaged; /* a damaged request was captured since the latest undamaged packet */
+    int64_t
+        high; /* highest PSN of the requests up to the current event, relative to the first PSN */
+    int64_t last;      /* last PSN of the latest request, relative to the first PSN */
+    int64_t restart;   /* relative PSN of the latest go-back */
+    int64_t rnr_rel;   /* relative PSN of the latest RNR NAK */
+    uint32_t rnr_cnt;  /* number of consecutive RNR NAKs for rnr_rel */
+    uint64_t start;    /* start of the ACK timer, ns, if responses restart the timer */
+    uint64_t sent;     /* start of the ACK timer, ns, if only requests restart the timer */
+    uint32_t request;  /* index into setup.event of the latest request, or EVENT_NONE */
+    uint64_t before;   /* time of the previous event, ns */
+    bool naked;        /* a NAK or RNR NAK was captured since the latest request */
+    bool rnr;          /* an RNR NAK was captured since the latest request */
+    uint32_t tries;    /* number of retries since a response last acknowledged a new PSN */
+    uint32_t restarts; /* number of go-backs (retransmissions from an earlier PSN), for any
+                        * reason, since a response last acknowledged a new PSN */
+    bool moved;        /* true: `tries` and `restarts` count only the go-backs since a go-back to a
+                        * later PSN, not all since a response last acknowledged a new PSN */
+    bool waited;       /* the latest retry was caused by the ACK timeout */
+    bool damaged;      /* a damaged request was captured since the latest undamaged packet */
 };
 
 /* Adds a wait that lasted at least `at_least` and at most `at_most` ns. */
@@ -62,8 +63,7 @@ static void note_wait(struct waits *w, uint64_t at_least, uint64_t at_most)
 }
 
 /* Returns whether request `b` is a copy that the network or the capture made of request `a`. All
- * bytes must be equal: a retransmission that is early enough to be such a copy differs, for
- * example, in its IPv4 identification. */
+ * bytes must be equal. A quick retransmission differs, for example, in its IPv4 identification. */
 static bool is_copy(const struct inferred_setup *s, uint32_t a, uint32_t b)
 {
     const struct trace_packet *x = event_packet(s, a), *y = event_packet(s, b);
@@ -100,8 +100,8 @@ static void on_restart(struct walk *w, uint32_t event, int64_t rel, uint64_t tim
 
     w->start = w->sent = time;
     /* A go-back to a later PSN than the previous go-back shows progress: the requester received a
-     * response in between. The capture may have shown an earlier copy of this response, which was
-     * lost behind the capture point. So this go-back begins a new count. */
+     * response in between. The captured copy of this response may be an earlier one, which was lost
+     * between the capture point and the requester. So this go-back begins a new count. */
     if (rel > w->restart) {
         w->moved |= w->restarts > 0;
         w->tries = w->restarts = 0;

@@ -51,9 +51,9 @@ static int add_request_packet(struct work_requests *w, const struct request_copy
     return 1;
 }
 
-/* The requester may have sent the request of `event` before it received responses that were
- * captured just before the request. Returns the first of these events, or `event` if there is
- * none. */
+/* Some responses may have been captured just before request `event`, although the requester sent
+ * the request before it received them. Returns the event of the first of these responses, or
+ * `event` if there is none. */
 static uint32_t race_start(const struct inferred_setup *s, uint32_t event)
 {
     uint64_t time = event_time(s, event);

@@ -6,8 +6,7 @@
 #include "infer/infer_loss.h"
 #include "infer/request_table.h"
 
-/* Maximum number of copies of a READ request among which the one that a response answers is
- * searched. */
+/* Maximum number of copies of a READ request in which the search for the answered copy looks. */
 #define COPIES_MAX 64u
 
 /* Tables that link responses to requests. */
@@ -201,9 +200,9 @@ static uint32_t next_unanswered(const struct inferred_setup *s, const struct lin
 }
 
 /* Records `answer` as the response to `request` for its PSN. If `request` already has a response
- * for this PSN, that earlier response must answer the previous copy of the request, because a
+ * for this PSN, the earlier response must answer the previous copy of the request, because a
  * responder answers in order. So the function moves the earlier response to the previous copy,
- * unless that copy has a response. Returns false if out of memory. */
+ * unless the previous copy has a response. Returns false if out of memory. */
 static bool take_place(struct inferred_setup *s, struct links *l, uint32_t answer, uint32_t request)
 {
     struct claim key = {.rel = s->event[answer].rel, .request = request};

@@ -21,9 +21,9 @@ struct logged_store {
     bool initial;          /* the stored bytes are part of the initial contents */
     uint32_t before_frame; /* frame number of the packet before which the bytes were stored; 0 if
                             * not known yet */
-    uint32_t request;      /* frame number of the request whose response shows the bytes. It differs
-                            * from before_frame if the responder executed the request before the
-                            * request was captured */
+    uint32_t request;      /* frame number of the request to which a response shows the bytes. It
+                            * differs from before_frame if the responder executed the request before
+                            * the request was captured */
 };
 
 /* All bytes stored during a replay. A zero-initialised log is empty. */

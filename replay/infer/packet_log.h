@@ -19,9 +19,9 @@
 /* One packet of a direction, called an event. */
 struct pkt_event {
     uint32_t pkt;     /* index of the packet in trace.pkt */
-    uint32_t sent_at; /* index in trace.pkt of the packet whose capture time is the time of this
-                       * event. It is `pkt` or, if the network reordered, the first captured
-                       * packet that was sent after `pkt` */
+    uint32_t sent_at; /* index in trace.pkt of the packet that gives this event its time. It is
+                       * `pkt` or, if the network reordered packets, the first captured packet that
+                       * was sent after `pkt` */
     bool response;
     bool damaged; /* a conformant receiver drops the packet, because its ICRC or form is wrong */
     bool usable;  /* the packet is undamaged, or its receiver accepted the damage */
@@ -101,7 +101,7 @@ struct inferred_setup {
     int64_t first;      /* relative PSN of the first packet replayed; negative if the first
                          * request was lost */
     uint32_t msn;       /* MSN of the responder before the first message */
-    uint32_t msn_votes; /* number of responses whose MSN agrees with `msn` */
+    uint32_t msn_votes; /* number of responses with an MSN that agrees with `msn` */
     uint8_t rnr_code;
     int8_t read_first_msn; /* MSN of a READ response First minus the MSN that counts this READ, 0
                             * or -1. The value is 1 if both differences occur */
@@ -131,7 +131,7 @@ struct inferred_setup {
     uint32_t rnr_naks;
     uint32_t seq_naks;
     uint32_t damaged_cnt;
-    uint32_t cut;       /* number of packets whose payload the snaplen cut */
+    uint32_t cut;       /* number of packets with a payload that the snaplen cut */
     uint64_t bytes_in;  /* bytes of executed SENDs and WRITEs */
     uint64_t bytes_out; /* bytes requested by READs */
     uint32_t messages;

@@ -16,8 +16,8 @@
  * STARTS_MAX before the unexplained packet, and STARTS_MAX after it. */
 #define STARTS_MAX 24u
 
-/* A second use of the QPs is assumed only if it lowers the cost of the packets (supposed_use_add())
- * by at least this value. */
+/* A second use of the QP pair is assumed only if this lowers the cost of the packets
+ * (supposed_use_add()) by at least this value. */
 #define GAIN_MIN (2 * USE_ODD)
 
 /* A request of the previous use may still be on its way to the responder if it was captured at most
@@ -57,8 +57,8 @@ struct search {
     const struct conn_packets *conn;
     uint8_t *cost;          /* for each packet of the connection: cost in the present use
                              * (supposed_use_add()) */
-    uint32_t start[WINDOW]; /* ring of the latest requests that may begin a use: indices into
-                             * conn.pkt */
+    uint32_t start[WINDOW]; /* ring of the latest requests that may be the first of a use: indices
+                             * into conn.pkt */
     bool again[WINDOW];     /* for each request in `start`: may_begin_again() */
     bool inside[WINDOW];    /* for each request in `start`: its PSN is not the first one of its side
                              * in the present use */
@@ -196,8 +196,8 @@ static uint32_t find_start(struct search *s, uint32_t from, uint32_t odd, uint32
         if (sum <= least[after]) {
             bool before = sum >= USE_ODD;
 
-            /* The present use explains the request as a retransmission. It begins a use only if the
-             * capture lacks the first request of that use. */
+            /* The present use explains the request as a retransmission. The request may begin a new
+             * use only if the capture lacks the first request of the new use. */
             if (s->inside[n % WINDOW] && s->cost[start] < USE_ODD)
                 sum += USE_ODD;
             if (sum <= least[after])
@@ -230,9 +230,9 @@ static uint32_t find_start(struct search *s, uint32_t from, uint32_t odd, uint32
     return later ? find_start(s, from, odd, best[1]) : best[0];
 }
 
-/* A new use begins at packet `start`, the present one began at `from`. Returns the first request of
- * the new use: `start`, or an earlier request less than RESET_NS before it, if the QPs may have
- * been reset before that request. */
+/* The present use of the QP pair began at packet `from`, and a new use begins at packet `start` or
+ * shortly before. Returns the first request of the new use: `start`, or an earlier request less
+ * than RESET_NS before it, if the QPs may have been reset before the earlier request. */
 static uint32_t first_after_pause(const struct search *s, uint32_t from, uint32_t start)
 {
     uint32_t first = start;
@@ -288,8 +288,8 @@ static void note_start(struct search *s, const struct supposed_use *use, uint32_
 }
 
 /* Examines the requests that `side` sent before packet `start` in the use that began at `from`.
- * Returns whether some of them may still be on their way to the responder. They may if no later
- * response acknowledges them, or if they were retransmitted. */
+ * Returns whether some of them may still be on their way to the responder. A request may be on its
+ * way if no later response acknowledges it, or if it was retransmitted. */
 static bool are_on_way(const struct search *s, uint32_t from, uint32_t start, uint8_t side)
 {
     const struct trace_packet *again = NULL; /* request after packet i with the lowest PSN */
@@ -356,8 +356,8 @@ static uint32_t find_second_execution(const struct search *s, uint32_t start, ui
     return frame;
 }
 
-/* Adds a use that begins at packet `start` of the connection, after the use that began at `from`.
- * The costs of the packets before `to` are known. */
+/* Adds a use of the QP pair that begins at packet `start` of the connection, after the use that
+ * began at packet `from`. The costs of the packets before `to` are known. */
 static void add_use(struct search *s, struct qp_uses *uses, uint32_t from, uint32_t start,
                     uint32_t to)
 {
@@ -426,7 +426,7 @@ static void search_conn(struct search *s, struct qp_uses *uses)
 static bool list_packets(struct conn_packets **conn, size_t *cap, struct keymap *conns,
                          const struct trace *trace, const struct roce_flow_owner *owner)
 {
-    uint32_t recent[RECENT_CONNS] = {0}; /* cache: latest connection whose number has this hash */
+    uint32_t recent[RECENT_CONNS] = {0}; /* cache: latest connection with this hash of its number */
 
     for (uint32_t i = 0; i < trace->cnt; i++) {
         const struct trace_packet *p = &trace->pkt[i];

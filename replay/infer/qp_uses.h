@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * QP uses: finds where the program uses a QP pair again without CM messages. A use is the time from
- * one connection of the two QPs to the next. In a new use, both QPs begin at new PSNs, or at the
- * same PSNs as before, and the MSN counts from 0. connections.c calls these functions.
+ * QP uses: finds where the program uses a QP pair again without CM messages. A use of a QP pair is
+ * the time from one setup of the two QPs to the next. In a new use, both QPs begin at new PSNs or
+ * again at the same PSNs, and the MSN counts from 0. connections.c calls these functions.
  *
  * The search adds the packets of a connection to one supposed use (supposed_use.h). If this use
- * cannot explain a packet, a new use may have begun at that packet or before. For each such place,
- * the search compares two costs of the packets around it: that of one use, and that of two uses. A
- * new use must explain at least two packets more, so that one altered packet does not begin a new
- * use. A request that differs in two fields from the earlier one with its PSN counts as two
- * packets, so that the search finds a use of one message.
+ * cannot explain a packet, a new use may have begun at that packet or before. For each possible
+ * first packet of a new use, the search compares two costs of the packets around it: the cost with
+ * one use, and the cost with two uses. A new use must explain at least two packets more, so that
+ * one altered packet does not begin a new use. A request that differs in two fields from the
+ * earlier request with the same PSN counts as two packets, so that the search finds a use of one
+ * message.
  *
  * The two QPs are reset at different times. Requests of the previous use that are still on their
  * way may arrive in the new use (`stale`), and are executed if their PSNs fit. Otherwise the

@@ -83,7 +83,7 @@ static void read_entry(const struct inferred_setup *s, struct request_pkt *e, ui
     struct roce_pkt pkt;
     bool starts = roce_opcode_starts(op);
 
-    /* Packets after the first one of a message have no header that is needed here. */
+    /* Only the first packet of a message has a header that this function needs. */
     if (starts || is_single(op->kind))
         trace_parse_headers(event_packet(s, e->event), &pkt);
     e->len = event_packet(s, e->event)->payload_len;

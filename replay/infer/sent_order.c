@@ -11,9 +11,9 @@
 #define STEPS_EACH 16u
 #define STEPS_MIN  65536u
 
-/* Returns whether the packet was sent before *latest, the packet of this direction that was sent
- * last so far, or NULL if there is none. Otherwise sets *latest to the packet. Ignores damaged
- * packets, because the damage may be in their IPv4 identification. */
+/* *latest is the packet of this direction that was sent last so far, or NULL. Returns true if the
+ * packet was sent before *latest. If not, sets *latest to the packet. Ignores damaged packets,
+ * because the damage may be in their IPv4 identification. */
 static bool overtaken(const struct trace *trace, const struct trace_packet *p,
                       const struct trace_packet **latest)
 {
@@ -55,7 +55,7 @@ void sent_order_restore(struct inferred_setup *s, bool responses)
             if (trace_sent_before(s->trace, event_packet(s, i), event_packet(s, k)))
                 to = k;
             else if (event_packet(s, k)->flow == event_packet(s, i)->flow)
-                break; /* the packets before it are in order already */
+                break; /* the packets before this one are in order already */
         }
         moved.sent_at = s->event[to].sent_at;
         memmove(&s->event[to + 1], &s->event[to], (i - to) * sizeof(moved));

@@ -55,7 +55,7 @@ static json_t *access_json(unsigned access)
 /* ---- JSON of a connection ----------------------------------------------------------------------
  */
 
-/* Returns, as JSON, the SENDs whose receive WQE was missing or too short. */
+/* Returns, as JSON, the SENDs for which the receive WQE was missing or too short. */
 static json_t *receives_json(const struct inferred_setup *s)
 {
     json_t *list = json_array();
@@ -77,7 +77,7 @@ static json_t *receives_json(const struct inferred_setup *s)
     return list;
 }
 
-/* Returns, as JSON, the requests whose R_Key was invalid or whose range was not inside the
+/* Returns, as JSON, the requests with an invalid R_Key, or with a range that is not inside the
  * region. */
 static json_t *withdrawn_json(const struct inferred_setup *s)
 {

@@ -7,9 +7,9 @@
 
 enum { UNKNOWN, OBSERVED, WRITTEN };
 
-/* Limit of the search steps in one capture. The search tries to explain a READ whose data
- * contradicts earlier writes. Beyond the limit, the READ counts as unexplained, and the comparison
- * reports it. */
+/* Limit of the search steps in one capture. The search tries to explain a READ that returned other
+ * data than the earlier writes stored. A READ that is still unexplained at the limit is reported by
+ * the comparison. */
 #define EFFORT_MAX (UINT64_C(1) << 27)
 
 /* The responder's program may store bytes in its memory region, and no packet shows this. If a READ
@@ -264,8 +264,8 @@ static bool is_replaced(struct shadow_memory *memory, size_t at, uint64_t va)
     return false;
 }
 
-/* Returns whether a remote write stored `value` at `va` through another R_Key, which then names the
- * same memory. */
+/* Returns whether a remote write stored `value` at `va` through another R_Key. Then both R_Keys are
+ * assumed to name the same memory. */
 static bool written_by_other_key(struct shadow_memory *memory, const struct shadow_region *region,
                                  uint64_t va, uint8_t value)
 {
@@ -282,8 +282,8 @@ static bool written_by_other_key(struct shadow_memory *memory, const struct shad
 
 /* Returns whether the responder's program stored the bytes that differ from the last remote write.
  * Returns true if other READs suggest such a store (suggests_store()). Returns true, too, if all of
- * these hold: no READ contradicts the store; the program sent or posted something after the write;
- * STORED_MIN bytes changed, or the program has already stored other bytes. */
+ * these hold: no READ contradicts the store; the program could reuse its buffers after the write
+ * (app_active); STORED_MIN bytes changed, or the program has already stored other bytes. */
 static bool program_stored(struct shadow_memory *memory, const struct shadow_region *region,
                            uint64_t va, const uint8_t *bytes, uint32_t len,
                            const struct shadow_reader *reader)
@@ -419,8 +419,8 @@ bool shadow_written_by_other(const struct shadow_memory *memory, uint32_t rkey, 
     return false;
 }
 
-/* Compares the bytes that a write stored with the bytes that a response shows. Returns 1 if they
- * are equal where the two overlap, 0 if they differ, or -1 if the two do not overlap. */
+/* Compares the bytes that a write stored with the bytes that a response shows. Returns 1 if all
+ * overlapping bytes are equal, 0 if some differ, or -1 if the two ranges do not overlap. */
 static int stores_view(const struct shadow_write *write, const struct shadow_view *view)
 {
     int found = -1;

@@ -13,11 +13,11 @@
  * - written: a remote WRITE or atomic wrote the byte. If a READ shows another value, we do not
  *   store that value. So our RNIC's response differs from the recorded one.
  *
- * In two cases, a written byte may change although no difference is reported. A remote write stored
- * the new value through another R_Key of the same memory. Or the responder's program stored it, as
- * other packets suggest (program_stored() in shadow_memory.c). A READ may also show the effect of
- * another connection's write in another allowed order (shared_memory.h). The byte then has that
- * value for that READ only.
+ * In two cases, a READ may show another value without a reported difference: a remote write stored
+ * this value through another R_Key of the same memory, or the responder's program stored it
+ * (program_stored() in shadow_memory.c). If another connection writes the byte, the READ may also
+ * show the result of another allowed order of the writes (shared_memory.h). The byte then has this
+ * result for this READ only.
  */
 #ifndef REPLAY_INFER_SHADOW_MEMORY_H
 #define REPLAY_INFER_SHADOW_MEMORY_H
@@ -58,9 +58,9 @@ struct shadow_write {
     uint64_t va;
     const uint8_t *data; /* bytes written; NULL if they are in `value` */
     bool unknown;        /* the capture lacks the bytes written, so no READ can contradict them */
-    /* True: an atomic whose response was captured, so `value` follows from the recorded response.
-     * False: `value` of an atomic is the value that our RNIC stored. This value may be wrong,
-     * because our RNIC may have executed the requests of several connections in another order. */
+    /* For an atomic: true if its response was captured, so that `value` follows from the recorded
+     * response. False: `value` is the value that our RNIC stored. It may be wrong, because our RNIC
+     * may have executed the requests of several connections in another order. */
     bool confirmed;
     uint8_t value[8];
 };
@@ -177,7 +177,7 @@ int shadow_return_lent(struct shadow_memory *memory, const struct shadow_reader 
 int shadow_note_write(struct shadow_memory *memory, struct shadow_region *region,
                       const struct shadow_write *write);
 
-/* Records an atomic that our RNIC executed and whose response was not captured. Records nothing
+/* Records an atomic that our RNIC executed, if its response was not captured. Records nothing
  * unless earlier remote writes determine the result of the atomic. Returns 0, or -1 if out of
  * memory. */
 int shadow_note_atomic(struct shadow_memory *memory, struct shadow_region *region,
@@ -199,9 +199,9 @@ struct shadow_view {
     uint32_t len;
 };
 
-/* Returns whether a response shows bytes that the memory cannot have had: an earlier request of the
- * same direction wrote to them, and no write that may precede the response stored the bytes shown.
- * Returns false if the capture lacks the bytes of one of these writes, or after
+/* Returns whether a response shows values that the memory cannot have had: an earlier request of
+ * the same direction wrote to these bytes, and no write that may precede the response stored these
+ * values. Returns false if the capture lacks the data of one of these writes, or after
  * shadow_forget_writes(). */
 bool shadow_never_had(struct shadow_memory *memory, const struct shadow_view *view);
 

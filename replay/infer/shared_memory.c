@@ -249,9 +249,9 @@ static int turn_cmp(const void *a, const void *b)
     return (x->word > y->word) - (x->word < y->word);
 }
 
-/* order_each() finds the order of the writes to each word independently of the other words. Returns
- * whether all writes can be executed in these orders. The result is false if writes to several
- * words wait for each other in a circle. */
+/* Called after order_each(), which orders the writes to each word independently of the other words.
+ * Returns whether one order of all writes fits the orders of all words. It does not if, for
+ * example, two writes that both change the same two words have opposite orders in them. */
 static bool orders_agree(struct shared_memory *sh)
 {
     size_t *at = calloc(sh->session->dir_cnt + 1, sizeof(*at)); /* for each direction: index of the
@@ -473,9 +473,9 @@ static bool was_before(const struct shared_read *read, const struct shared_write
 }
 
 /* Returns whether a later request of the same connection may have stored `value` at `va` before the
- * READ read its last bytes. Without a fence, a responder may execute this request before it
- * completes the READ (R131). Returns false if the latest write before the READ stored `value`,
- * because the READ then returns `value` anyway. */
+ * responder read the last bytes of the READ. Without a fence, a responder may execute the later
+ * request before it completes the READ (R131). Returns false if the latest write before the READ
+ * stored `value`, because the READ then returns `value` anyway. */
 static bool is_overtaken(struct shared_memory *sh, const struct shared_read *read, uint64_t va,
                          uint8_t value)
 {
@@ -557,7 +557,8 @@ static int byte_shown(const struct inferred_setup *s, uint32_t event, uint64_t v
 }
 
 /* Returns the byte at `va` that the next (`step` 1) or previous (`step` -1) READ of the connection
- * shows. Returns -1 if there is none near, or if a request between changes the byte. */
+ * shows. Returns -1 if no READ of the byte is near, or if a request between the two READs changes
+ * the byte. */
 static int shown_by_other(const struct shared_read *read, uint64_t va, int step)
 {
     const struct inferred_setup *s = &read->sharing->session->dir[read->dir].setup;

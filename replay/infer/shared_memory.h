@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Sharing: how several connections access the same memory of a responder. The capture shows the
- * order of the requests of one connection. For requests of two connections, it shows the order in
- * one case only: the response to one request was captured before the other request. Otherwise the
- * responder may have executed the two in any order.
+ * order of the requests of one connection. For requests of two connections, the capture shows the
+ * order in one case only: the response to one request was captured before the other request. In all
+ * other cases, the responder may have executed the two requests in any order.
  *
  * The responses to atomics reveal their order, because each response has the value that the
  * previous change of the word left. For each word that several connections change, we search for an
@@ -59,7 +59,7 @@ struct shared_memory {
     size_t place0_cap;
     bool *gone; /* for each word and place: the write is never executed */
     size_t gone_cap;
-    bool gave_up;    /* a search reached its limit, so there may be an order that was not found */
+    bool gave_up;    /* a search reached its limit, so an order may exist that was not found */
     uint64_t effort; /* search steps used so far; the search gives up at a limit */
 };
 

@@ -11,21 +11,23 @@
 #define USE_LATE  1u
 #define USE_OTHER 1u
 
-/* Cost of a response whose MSN is lower than that of an earlier response. Alone, it does not
- * suffice to assume a new use (GAIN_MIN in qp_uses.c). It does if a request also repeats an
- * acknowledged PSN: a new use explains both, because its MSN counts from 0 again. */
+/* Cost of a response whose MSN is lower than that of an earlier response. This cost alone is too
+ * low to assume a new use of the QP pair (GAIN_MIN in qp_uses.c). Together with a request that
+ * repeats an acknowledged PSN, it is high enough: a new use explains both, because its MSN counts
+ * from 0 again. */
 #define USE_BACK (2 * USE_ODD - 1)
 
 /* Cost of an empty WRITE that is not the first request of a use. Linux rxe sends such a WRITE only
  * after RESET (D57), so it suggests that a new use begins there. */
 #define USE_RESET 2u
 
-/* Cost of a request that was certainly sent after the first captured request of the use, but has an
- * earlier PSN. The capture then lacks the first transmission of the request. */
+/* Cost of a request that was certainly sent after the first captured request of the use of the QP
+ * pair, but has an earlier PSN. Within one use, this means that the capture lacks the first
+ * transmission of the request. */
 #define USE_UNSEEN 8u
 
-/* Maximum number of PSNs that the capture may lack before the first request of a use, and after the
- * last one. */
+/* Maximum number of PSNs that the capture may lack before the first request of a use of the QP
+ * pair, and after its last request. */
 #define NEAR 64
 
 /* Largest number of PSNs that may be missing in the capture between two requests. */
@@ -218,7 +220,7 @@ static bool is_new_shifted(const struct use_side *side, roce_psn psn)
     return side->shift > 0 && roce_psn_diff(roce_psn_add(psn, side->shift), side->next) >= 0;
 }
 
-/* Returns the cost of request `idx` if request `e` of the use has the same PSN. */
+/* Returns the cost of request `idx`. `e` is the earlier request of the use with the same PSN. */
 static unsigned compare_requests(struct supposed_use *use, uint32_t idx, unsigned which,
                                  struct use_request *e)
 {
@@ -290,8 +292,8 @@ static bool is_sent_after(const struct trace *trace, const struct trace_packet *
 }
 
 /* Request `p` has an earlier PSN than the first captured request of the use. Returns whether `p`
- * was nevertheless sent after that request, as the capture times, the IPv4 identifications or an
- * earlier retransmission show. Returns false if the capture may lack the start of the use. */
+ * was nevertheless sent after that first request. The capture times, the IPv4 identifications or an
+ * earlier retransmission show this. Returns false if the capture may lack the start of the use. */
 static bool precedes_unseen(const struct supposed_use *use, const struct use_side *side,
                             const struct trace_packet *p)
 {

@@ -5,11 +5,11 @@
  * cannot explain costs USE_ODD, or twice that if not even one altered field explains it. qp_uses.c
  * compares the costs of several suppositions.
  *
- * These rules apply within one use. All requests with one PSN request the same operation (R153).
- * A request inside a READ restarts this READ (R112). The responses name PSNs that were requested,
- * and fit the operation. The MSN counts messages from 0, or from an unknown number if the capture
- * does not contain the start of the use (R102). It counts at least the messages before the PSN, at
- * most one for each requested PSN, and does not decrease.
+ * These rules apply within one use. All requests with one PSN request the same operation (R153). A
+ * request inside a READ restarts this READ (R112). The responses name PSNs that were requested, and
+ * fit the operation. The MSN counts messages from 0, or from an unknown number if the capture does
+ * not contain the start of the use (R102). The MSN counts at least the messages before the PSN of
+ * the response, at most one message for each requested PSN, and does not decrease.
  *
  *   1. supposed_use_init()
  *   2. supposed_use_add() for each packet, in capture order
@@ -44,7 +44,7 @@ struct use_side {
                         * is true */
     bool is_apart;     /* the PSN of the latest new request was far from all other requested
                         * PSNs */
-    uint32_t ended;    /* number of messages whose last packet was captured */
+    uint32_t ended;    /* number of messages with a captured last packet */
     bool repeats;      /* a PSN was requested twice */
     bool shifts;       /* the requester may shift the PSNs of its requests (D57) */
     int32_t shift;     /* if `shifts` is true: number of PSNs by which the latest shifted request
@@ -59,7 +59,7 @@ struct use_side {
     uint32_t below_pkt; /* index into trace.pkt of the response with the highest MSN before
                          * `high_pkt` */
     roce_psn high_psn;  /* highest acknowledged PSN */
-    roce_psn read;      /* PSN of the READ whose responses were captured last */
+    roce_psn read;      /* PSN of the READ to which the latest READ responses belong */
     roce_psn read_resp; /* PSN up to which the responses to READ `read` were captured without a gap
                          */
 };

@@ -13,7 +13,8 @@
 #define BLOCK_SIZE (1u << 20) /* size of a block of packet bytes */
 #define MAC_LEN    6
 
-/* Block of stored frames. Blocks are never moved, so that pointers to frames stay valid. */
+/* Block of memory that contains frames one after the other. A block never moves, so pointers to its
+ * frames stay valid. */
 struct trace_block {
     struct trace_block *next;
     size_t used;
@@ -183,8 +184,8 @@ struct hosts {
     size_t cap;
 };
 
-/* Returns 1 if `addr` had this MAC address, or none yet, in all flows so far. Returns 0 if it had
- * another one, or -1 if out of memory. */
+/* Returns 1 if no earlier flow shows another MAC address of `addr`, 0 if one does, or -1 if out of
+ * memory. */
 static int has_mac(struct hosts *h, const uint8_t addr[16], const uint8_t mac[MAC_LEN])
 {
     uint32_t cnt = h->addr.cnt, i;

@@ -94,14 +94,14 @@ struct trace {
     bool macs_vary;        /* an IP address or GID had several MAC addresses, which we replaced (see
                             * trace_read()) */
     uint32_t malformed;    /* number of RoCE frames without a readable BTH */
-    uint32_t cut_payloads; /* number of packets whose payload the snaplen cut; their payload is
-                            * not compared */
+    uint32_t cut_payloads; /* number of packets with a payload that the snaplen cut; their payload
+                            * is not compared */
     uint32_t cut_len;      /* captured length of the longest frame among the packets that the
                             * snaplen cut, bytes */
-    uint32_t checksums_filled; /* number of packets whose IPv4 header checksum was 0 and was filled
-                                * in */
-    uint32_t icrcs_fixed;      /* number of packets whose ICRC we corrected, because no packet of
-                                * the capture had a correct ICRC */
+    uint32_t checksums_filled; /* number of packets for which we filled in an IPv4 header checksum
+                                * of 0 */
+    uint32_t icrcs_fixed;      /* number of packets for which we corrected the ICRC, because no
+                                * packet of the capture had a correct ICRC */
     uint64_t bytes;
     struct trace_block *blocks;
     struct mmap_file *mapped; /* mapped file that contains the frames; NULL if the frames are in

@@ -28,8 +28,8 @@ bool rnic_av_valid(const struct rnic *rnic, const struct rnic_av *av)
 /*
  * Returns the UDP source port of packets from QP `qpn` to QP `dest_qpn`. The port depends only on
  * the flow label or, if the label is 0, on both QPNs. So all packets of a connection have the same
- * port. The hash is that of Linux (rdma_calc_flow_label, rdma_flow_label_to_udp_sport); with the
- * label 0, both ends of a connection compute the same port.
+ * port. The hash is the hash of Linux (rdma_calc_flow_label, rdma_flow_label_to_udp_sport). With
+ * the label 0, both ends of a connection compute the same port.
  */
 uint16_t rnic_av_sport(uint32_t flow, uint32_t qpn, uint32_t dest_qpn)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Queue of asynchronous events. Each object has one bit for each event type, which is set while
- * such an event is queued. If the event occurs again meanwhile, it is not queued a second time, so
- * a peer cannot fill the queue.
+ * such an event is queued. An event that occurs again while it is queued is not queued a second
+ * time, so a peer cannot fill the queue.
  */
 #ifndef RNIC_EVENT_H
 #define RNIC_EVENT_H

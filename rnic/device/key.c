@@ -105,8 +105,8 @@ static bool prefix_taken(const struct rnic *rnic, uint32_t prefix)
 }
 
 /* The loop ends after a few random numbers. Even with the maximum numbers of regions and windows,
- * about a third of the 2^24 prefixes is free, because many of the random region keys have equal
- * prefixes. */
+ * about a third of the 2^24 key prefixes is free, because the random keys of several regions can
+ * share a prefix. */
 uint32_t rnic_key_choose_prefix(struct rnic *rnic)
 {
     uint32_t prefix;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * A doubly linked ring. Links are embedded in the listed objects. The head is a link, too; a link
- * that is in no list points to itself.
+ * List: a doubly linked ring. Links are embedded in the listed objects. The head is a link, too. A
+ * link outside of all lists points to itself.
  */
 #ifndef RNIC_LIST_H
 #define RNIC_LIST_H

@@ -38,8 +38,8 @@ struct rnic_qp {
     uint16_t pkey;             /* P_Key of the QP; valid from INIT on, as are access and qkey */
     bool comm_est;             /* a valid packet arrived after the transition to RTR (R055) */
     bool drained; /* SQD: the event "send queue drained" was raised, or was not requested (R191) */
-    bool turn;    /* true: the requester had priority for the last packet; false: the responder
-                   * had priority. The two have priority in turn */
+    bool turn;    /* true: the requester had priority for the last packet, so the responder has
+                   * priority for the next packet; false: the reverse */
     bool passed;  /* true: a WRITE was sent before the pending ACK, so the ACK must be sent before
                    * any other request */
     bool ack_delayed; /* true: the QP's ACK is delayed, and the link `ready` is in the list

@@ -286,9 +286,9 @@ bool rnic_qp_output(struct rnic_qp *qp, struct roce_pkt *pkt, rnic_time now)
     held = rnic_pace_held(qp, now, &at);
     /* Acknowledgements are sent before requests and are not paced. The ACK comes first because the
      * peer's program expects the completion of its SEND before the message that answers the SEND.
-     * The only request that may precede an acknowledgement is one WRITE of a single packet. This
-     * WRITE causes no completion at the peer, and a peer that polls its memory gets the data one
-     * packet earlier. */
+     * Only one kind of request may precede an acknowledgement: a WRITE of a single packet without
+     * immediate data. It causes no completion at the peer, and a peer that polls its memory gets
+     * the data one packet earlier. */
     if (!rnic_pace_urgent(qp)) {
         any = !held && next_packet(qp, pkt, now);
     } else if (!held && !qp->passed && rnic_requester_next_is_single_write(&qp->req)) {

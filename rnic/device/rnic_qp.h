@@ -172,8 +172,8 @@ struct rnic_av {
     uint8_t tclass;     /* DSCP and ECN byte (R004); ECN 11 (CE) is sent as 10 (ECT(0), R005) */
     uint8_t hop_limit;  /* hop limit; 0 means 64 */
     uint32_t flow;      /* flow label, 20 bits */
-    uint16_t udp_sport; /* UDP source port; 0: the device derives one in 0xC000..0xFFFF from `flow`
-                         * or, if that is 0, from both QPNs (R013) */
+    uint16_t udp_sport; /* UDP source port; 0: the device derives a port in 0xC000..0xFFFF from
+                         * `flow` or, if `flow` is 0, from both QPNs (R013) */
     bool tagged;        /* frames have an 802.1Q tag with `priority` and `vlan` */
     uint8_t priority;   /* 802.1Q priority, 0..7 */
     uint16_t vlan;      /* VLAN id, 0..4095 */

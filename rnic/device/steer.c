@@ -45,8 +45,8 @@ static void find_ports(struct headers *out, const uint8_t *frame, size_t len, si
         out->at[RNIC_STEER_UDP] = frame + off;
 }
 
-/* Finds the headers of a frame of at least ETH_LEN bytes. The TCP or UDP header is not found behind
- * IPv6 extension headers, and in IPv4 fragments after the first. */
+/* Finds the headers of a frame of at least ETH_LEN bytes. Does not find a TCP or UDP header that
+ * follows IPv6 extension headers, and none in IPv4 fragments after the first. */
 static void find_headers(struct headers *out, const uint8_t *frame, size_t len)
 {
     size_t off = ETH_LEN;

@@ -5,9 +5,9 @@
  * the last to expire.
  *
  * A timer that is set again keeps its place in the list, so restarting a timer touches no other QP.
- * When such a timer reaches the front of the list, it moves to the end, behind timers that can be
- * due later. Therefore a timer may fire late by up to its duration: between T and 2T. The
- * specification allows up to 4T (R150).
+ * When a timer that was set again reaches the front of the list, it moves to the end, after timers
+ * that can be due later. Therefore a timer may fire late by up to its duration: between T and 2T.
+ * The specification allows up to 4T (R150).
  */
 #ifndef RNIC_TIMER_H
 #define RNIC_TIMER_H

@@ -65,8 +65,7 @@ static bool complete_before(struct rnic_requester *req, rnic_pos pos)
             return false;
         rnic_requester_answered(req, end < pos ? end : pos);
         if (req->cur != req->sq.head)
-            continue; /* the WQE that is now the oldest was already sent, so it is not a waiting
-                       * local operation */
+            continue; /* the oldest WQE was already sent, so it is not a waiting local operation */
         rnic_requester_after_response(req, req->response_time);
         if (!req->started)
             return true; /* a local operation that waited for the acknowledgement has failed and

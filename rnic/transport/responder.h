@@ -33,9 +33,9 @@
  *     does).
  *   - Atomic ACK and READ response carry the MSN of their own request. The response to a duplicate
  *     carries the current MSN (R103).
- *   - If the missing request arrives while the sequence NAK is still in the queue, the NAK is
- *     updated: it then names the next missing request, or becomes an ACK (R067). hfi1 drops such a
- *     NAK instead.
+ *   - If the missing request arrives while the sequence NAK is still in the queue, the responder
+ *     changes the NAK: it gets the PSN of the next missing request, or becomes an ACK (R067). hfi1
+ *     drops such a NAK instead.
  */
 #ifndef RNIC_RESPONDER_H
 #define RNIC_RESPONDER_H
@@ -125,7 +125,8 @@ struct rnic_responder {
     struct rnic_message msg;
     struct rnic_rq rq;
 
-    /* These members are last, because a WRITE or SEND uses only the first cache line of each. */
+    /* These members are last, because a WRITE or SEND uses only the first cache line of each of
+     * them. */
     struct rnic_response_queue responses;
     struct rnic_respres_ring resources;
 };
@@ -154,8 +155,8 @@ void rnic_responder_stop(struct rnic_responder *resp);
 /* Completes and frees the receive WQE of the current message, resp->msg.wqe. */
 void rnic_responder_finish(struct rnic_responder *resp, struct rnic_wc *wc);
 
-/* Completes all receive WQEs with WR_FLUSH_ERR, starting with the one of the current message
- * (R189). WQEs in an SRQ do not belong to this QP. */
+/* Completes all receive WQEs with WR_FLUSH_ERR, starting with the receive WQE of the current
+ * message (R189). WQEs in an SRQ do not belong to this QP. */
 void rnic_responder_flush(struct rnic_responder *resp);
 
 /* Queues a new ACK after a receive WQE was posted, if the last ACK had zero credits (R134). */

@@ -19,7 +19,8 @@ static void erase_entry(struct rnic_response_queue *queue, uint8_t idx)
 
 /* Inserts an entry. If the queue is full and begins with an ACK and a sequence NAK, the ACK is
  * erased, because the NAK acknowledges the same requests. In all other cases the queue has a free
- * entry: each resource is queued once, and at most one acknowledgement is between two resources. */
+ * entry: each responder resource is queued once, and at most one acknowledgement is between two of
+ * them. */
 static void insert_entry(struct rnic_response_queue *queue, uint8_t idx,
                          struct rnic_queued_response response)
 {

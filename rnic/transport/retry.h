@@ -7,8 +7,8 @@
  * The specification allows the ACK timer to expire between T and 4T after the last event (R150).
  * This requester waits T, so that lost packets are retransmitted soon. After an expiry, the timer
  * waits 2T until a response acknowledges new requests. So a slow peer (a process without a CPU for
- * half a second) does not exhaust the retries. 2T is the maximum, because a timer of the device can
- * expire late by its own duration (device/timer.h), and the total must not exceed 4T.
+ * half a second) does not exhaust the retries. The timer waits at most 2T, because a timer of the
+ * device can expire late by its own duration (device/timer.h), and the total must not exceed 4T.
  */
 #ifndef RNIC_RETRY_H
 #define RNIC_RETRY_H

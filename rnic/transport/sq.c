@@ -160,7 +160,7 @@ static void copy_inline(uint8_t *data, const struct rnic_send_wr *wr)
     }
 }
 
-/* Fills in the WQE members whose meaning depends on the operation. */
+/* Fills in the WQE members that have another meaning for each operation. */
 static void fill_special(struct rnic_swqe *wqe, const struct rnic_send_wr *wr)
 {
     switch (wr->opcode) {

@@ -78,8 +78,8 @@ static enum rnic_uc_step check_op_valid(struct rnic_responder *resp, const struc
     return RNIC_UC_DROP;
 }
 
-/* Ensures that the message has a receive WQE: that of an earlier message that remained incomplete
- * (R163), or the next one of the queue. Drops the message if there is neither (R165). */
+/* Ensures that the message has a receive WQE: the WQE of an incomplete earlier message (R163), or
+ * the next WQE of the queue. Drops the message if neither exists (R165). */
 static enum rnic_uc_step check_resource(struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     if (roce_opcode_uses_rq(pkt->op) && !resp->msg.wqe) {

@@ -6,8 +6,8 @@
 /* Returns the RNR NAK timer code for this QP. If the peer retries forever (RNR retry count 7), the
  * time is 0.64 ms. Otherwise the peer could give up on a busy machine, where several times 0.64 ms
  * may pass before the receiver runs. So the time is then 655 ms, which Linux always uses
- * (core/cm.c, cm_init_qp_rtr_attr). The RNR retry count is that of the REQ, because the REP is not
- * sent yet. The two usually contain the same count. */
+ * (core/cm.c, cm_init_qp_rtr_attr). The function uses the RNR retry count of the REQ, because the
+ * REP is not sent yet. REQ and REP usually contain the same count. */
 static uint8_t rnr_timer(const struct uc_id *id)
 {
     enum { MS_655 = 0, MS_0_64 = 12, FOR_EVER = 7 };

@@ -136,9 +136,9 @@ void uc_path_of(const struct uc_id *id, struct rnic_cm_path *path)
 
 /* ---- claiming CM ports ----------------------------------------------------------------------- */
 
-/* Returns whether two ids may have the same port (core/cma.c, cma_check_port). They may in three
- * cases: both set the option "reuse address"; both have a device and their addresses differ; each
- * uses only one address family, and the two families differ. */
+/* Returns whether two ids may have the same port (core/cma.c, cma_check_port). This is allowed in
+ * three cases: both ids set the option "reuse address"; both ids have a device and different
+ * addresses; one id uses only IPv4 and the other only IPv6. */
 static bool may_share(const struct uc_id *a, const struct uc_id *b)
 {
     return (a->reuse && b->reuse) ||
@@ -170,8 +170,8 @@ static bool meets_wildcard(const struct uc_id *id)
     return !id->port || uc_port_service_held(id->port, name);
 }
 
-/* Returns whether an id of this process has claimed the CM port on the device `on`, at the address
- * `gid` or, if `gid` is NULL, at all addresses. */
+/* Returns whether an id of this process has claimed the CM port on the device `on`: at the address
+ * `gid`, or at all addresses if `gid` is NULL. */
 static bool claimed_here(const struct uc_port *on, unsigned space, uint16_t port,
                          const uint8_t *gid)
 {

@@ -71,9 +71,9 @@ static void warn_user(void *user, const char *text)
     verbs_warn("%s", text);
 }
 
-/* Opens the software RNIC of a device, or uses the one that this process has already opened. A
- * child of fork() cannot use the one of its parent and opens a new one. Called with vdevice_lock.
- * Returns 0 or an errno. */
+/* Opens the software RNIC of a device, or uses the software RNIC that this process has already
+ * opened. A child of fork() cannot use the software RNIC of its parent and opens a new one. Called
+ * with vdevice_lock. Returns 0 or an errno. */
 static int open_hca(struct vdevice *device)
 {
     if (device->hca && !device->hca->inherited) {
@@ -350,8 +350,9 @@ int ibv_close_device(struct ibv_context *context)
 /* ---- importing a device ------------------------------------------------------------------------
  */
 
-/* Finds the open context whose cmd_fd has the inode of `fd`. Returns 0 or an errno. Objects belong
- * to one process, so the function does not find a descriptor that another process sent. */
+/* Finds the open context whose cmd_fd has the inode of `fd`. Returns 0 or an errno. The context of
+ * another process is never found, even if that process sent the descriptor: objects belong to one
+ * process. */
 static int find_context(int fd, struct ibv_device **device, uint32_t *file)
 {
     struct stat is;

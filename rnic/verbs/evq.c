@@ -78,8 +78,8 @@ int evq_push(struct evq *evq, const struct evq_entry *entry)
     return result;
 }
 
-/* Removes the oldest event and stores it in *out. If the queue is empty, adds `waiter` to
- * the list of waiting threads, unless it is NULL, and returns false. */
+/* Removes the oldest event and stores it in *out. If the queue is empty, returns false, and adds
+ * `waiter` to the list of waiting threads unless `waiter` is NULL. */
 static bool take_entry(struct evq *evq, struct evq_entry *out, struct waiter *waiter)
 {
     int held = rnic_lock_uncancelable(&evq->lock);

@@ -402,7 +402,7 @@ static inline struct vpd *vpd_base(struct ibv_pd *pd)
     return vpd_of(pd)->parent ? vpd_of(pd)->parent : vpd_of(pd);
 }
 
-/* Returns the device's PD behind `pd`, which may be a parent domain. */
+/* Returns the PD of the device: `pd`, or if `pd` is a parent domain, the PD that it contains. */
 static inline struct rnic_pd *vpd_rnic(struct ibv_pd *pd)
 {
     return vpd_base(pd)->rnic;
@@ -468,7 +468,7 @@ struct ibv_td *vtd_alloc(struct ibv_context *context, struct ibv_td_init_attr *a
 int vtd_dealloc(struct ibv_td *td);
 struct ibv_pd *vpd_alloc_parent(struct ibv_context *context,
                                 struct ibv_parent_domain_init_attr *attr);
-/* Registers the fork handlers of the verbs and of the layers below, once. The rdma_cm device calls
+/* Registers the fork handlers of the verbs and of the lower layers, once. The rdma_cm device calls
  * this function before it registers its own handlers. */
 void vctx_register_fork_handlers(void);
 int vctx_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr,

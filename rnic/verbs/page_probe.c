@@ -170,9 +170,9 @@ static const int signals[] = {SIGSEGV, SIGBUS};
 #define SIGNALS (sizeof signals / sizeof *signals)
 
 /* Handlers that ours replaced, by signal and level. If the program replaces our handler, this file
- * installs its handler of the next level over that of the program. Each level has a separate
- * function, because the program's handler may call or reinstall our handler of the level below. An
- * entry is written before our handler of that level is installed. */
+ * installs its handler of the next level and so replaces the program's handler. Each level has a
+ * separate function, because the program's handler may call or reinstall our handler of the level
+ * below. An entry is written before our handler of that level is installed. */
 static struct sigaction before[SIGNALS][LEVELS];
 static unsigned used[SIGNALS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -324,8 +324,8 @@ static bool stops_answering(const struct ibv_qp *ibv, const struct ibv_qp_attr *
 }
 
 /* Returns the attributes that an XRC QP ignores. An XRC QP has only the requester or responder of
- * an RC QP, but programs such as perftest set all attributes. Linux ignores those of the other
- * role. */
+ * an RC QP, but programs such as perftest set all attributes. Linux ignores the attributes of the
+ * role that the QP lacks. */
 static int xrc_ignored_attrs(enum ibv_qp_type type)
 {
     switch (type) {

@@ -18,7 +18,8 @@
 
 #define BUFFERED 512u /* number of records written at a time */
 /* Maximum number of requests of a QP whose times are recorded at the same time. A further request
- * replaces the oldest one, whose record is then written without its later steps. */
+ * replaces the oldest request; the record of the oldest request is then written without its later
+ * steps. */
 #define LINES_MAX 65536u
 
 struct timeline_request {

@@ -28,8 +28,8 @@ struct lane {
     struct impair impair;
     enum impair_side side;
     struct delay_line line;
-    struct queued_frame *due; /* frames whose delay has ended, but that are not sent or received
-                               * yet; oldest first */
+    struct queued_frame *due; /* frames that are due: their delay has ended, but they are not sent
+                               * or received yet; oldest first */
     struct queued_frame **due_end;
     unsigned cnt; /* number of frames in `line` and `due` */
 };

@@ -12,8 +12,8 @@
  * 4. rnic_port_close() closes the port and the ports that it owns.
  *
  * A frame begins with its Ethernet header and has no FCS. `now` and deadlines are nanoseconds of
- * one monotonic clock that the caller chooses; time stamps of frames are nanoseconds of the UTC
- * epoch. Only one thread at a time may call functions of a port.
+ * one monotonic clock that the caller chooses. Time stamps of frames are nanoseconds since 1970
+ * (UTC). Only one thread at a time may call functions of a port.
  */
 #ifndef PORT_FRAMEIO_PORT_H
 #define PORT_FRAMEIO_PORT_H

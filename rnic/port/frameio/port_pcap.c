@@ -19,12 +19,12 @@
 /* Time from a send that failed with ENOBUFS to the next attempt, ns. A real interface sends some
  * frames of its queue in this time. */
 #define RETRY_NS 20000u
-/* The port has two sockets, and always reads the one that received the last frames. Intervals at
- * which it also reads the other one, ns. OTHER_IDLE_NS: if the first socket had no frame.
- * OTHER_BUSY_NS: if it had frames. */
+/* The port has two sockets. At each call it reads the socket that received the last frames. It also
+ * reads the other socket at these intervals, ns. OTHER_IDLE_NS: if the first socket had no frame.
+ * OTHER_BUSY_NS: if the first socket had frames. */
 #define OTHER_IDLE_NS 3000u
 #define OTHER_BUSY_NS 20000u
-/* Time after which the port drops a frame whose send always fails with ENOBUFS, ns. A link whose
+/* Time after which the port drops a frame that it cannot send because of ENOBUFS, ns. A link whose
  * queue is full accepts frames again after microseconds. But a veth returns ENOBUFS for every frame
  * longer than the MTU of its peer (Linux 6.7). */
 #define REFUSED_NS 5000000u

@@ -61,8 +61,8 @@ static const struct rnic_port_ops record_ops;
 
 /* ---- writing the file ------------------------------------------------------------------------ */
 
-/* Returns the present time for a time stamp, ns. It is UTC, but setting the time of day during the
- * recording does not change it. */
+/* Returns the present time (UTC) for a time stamp, ns. If the time of day is set during the
+ * recording, this clock does not follow. */
 static uint64_t record_time(const struct record *record)
 {
     return rnic_clock_ns(CLOCK_MONOTONIC) + record->offset;
@@ -348,7 +348,7 @@ static void record_stats(struct rnic_port *port, struct rnic_port_stats *out)
     record->behind->ops->stats(record->behind, out);
 }
 
-/* Ends a batch: writes its frames, and a mark (pcapng_merge.h) with the time UINT64_MAX. This time
+/* Ends a batch: writes its frames, and a mark (pcapng_merge.h) with the time UINT64_MAX. The mark
  * shows the reader that no frame is being sent. */
 static void end_batch(struct record *record)
 {

@@ -95,8 +95,8 @@ static int open_pcap(struct rnic_live *live, struct error *why)
     return error ? error : rnic_port_pcap_open(&live->iface, live->attr.ring, &live->port, why);
 }
 
-/* Returns whether sent frames need an ICRC. On shared memory they need one only if another program
- * may see them, or if impairments change them. */
+/* Returns whether sent frames need an ICRC. Frames on shared memory need one only if another
+ * program may see the frames, or if impairments change them. */
 static bool needs_icrc(const struct rnic_live_attr *attr)
 {
     return attr->wire != RNIC_WIRE_SHM || attr->record || attr->tap ||

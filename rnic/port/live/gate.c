@@ -11,8 +11,8 @@
  *    number of successive polls without work.
  * 5. A program may poll and then read its memory until a WRITE arrives (ib_write_lat). While the
  *    gate is shut, nothing receives the WRITE before the next nap ends. After the device has
- *    detected such a program, the gate opens each time a poll finds a completion, for the next
- *    UNPOLLED_MAX times.
+ *    detected a program that reads its memory in this way, the gate opens each time a poll finds a
+ *    completion, for the next UNPOLLED_MAX times.
  */
 #include <errno.h>
 #include <sched.h>

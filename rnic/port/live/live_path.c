@@ -39,7 +39,7 @@ static int ask_link(struct rnic_live *live, const uint8_t hop[16], const uint8_t
         struct timespec abstime;
 
         if (now >= end)
-            return -ETIMEDOUT; /* the same error as Linux returns (core/addr.c, process_one_req) */
+            return -ETIMEDOUT; /* Linux returns this error, too (core/addr.c, process_one_req) */
         if (now >= ask_at) {
             live_send_own(live, buf, rnic_neigh_ask(buf, live->iface.mac, src, hop), now);
             ask_at = now + ASK_AGAIN_NS;
@@ -187,8 +187,8 @@ static int resolve_unicast(struct rnic_live *live, const uint8_t dgid[16], int s
     out->hop_limit = route.gateway ? GATEWAY_HOPS : LINK_HOPS;
     if (known)
         return 0;
-    /* The source address of the request must be of the hop's family (IPv4 or IPv6). The destination
-     * may be of the other family. */
+    /* The source address of the ARP or ND request must have the IP version of the hop. The
+     * destination GID may have the other IP version. */
     memcpy(src, live->slot[sgid_idx].gid, 16);
     if (!goes_together(src, route.hop)) {
         int other = choose_gid(live, route.hop, zero);

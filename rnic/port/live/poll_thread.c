@@ -11,8 +11,9 @@
  *    the ACKs together with its answer.
  * 4. On a machine with enough CPUs, the poll thread may spin before it sleeps. If frames arrived
  *    soon after it had fallen asleep, it spins longer the next times. Otherwise it spins less, and
- *    finally sleeps at once. It spins without the lock. If another thread ran on the CPU during
- *    a spin, the poll thread does not spin for a period that doubles each time.
+ *    finally sleeps at once. The poll thread does not have the lock while it spins. If another
+ *    thread ran on the CPU during a spin, the poll thread stops spinning for a period, which
+ *    doubles each time.
  *
  * A program that reads its memory in a loop keeps a CPU busy. The scheduler lets a running thread
  * continue for milliseconds (EEVDF, Linux 6.6) unless the waking thread requested a shorter slice
@@ -47,8 +48,9 @@
 #define NO_SPIN_MAX_NS 1000000000u /* longest period without spinning, ns */
 /* shortest slice that the scheduler grants, ns: sched_setattr(2) */
 #define SLICE_NS 100000u
-/* For this time (ns) after a frame, each sleep of the thread lasts at most DOZE_NS. A timer that
- * the program starts during a sleep, and that expires after it, need not wake the thread. */
+/* For this time (ns) after a frame, each sleep of the thread lasts at most DOZE_NS. If the program
+ * starts a timer during a sleep and the timer expires after the sleep, nothing must wake the
+ * thread. */
 #define DOZE_NS 20000000u
 
 /* ---- settings of the scheduler --------------------------------------------------------------- */

@@ -42,9 +42,9 @@ struct reader {
     struct received frame[BATCH];
 };
 
-/* Returns whether a frame on the loopback was sent by or to this device. The kernel's own frames
- * there have MAC addresses of zeros. Returns false for multicast frames of this device, because the
- * link socket receives them too. */
+/* Returns whether a frame on the loopback was sent by or to this device. The kernel's own frames on
+ * the loopback have MAC addresses of zeros. Returns false for multicast frames of this device,
+ * because the link socket receives them too. */
 static bool is_ours_on_loopback(const struct reader *reader, const uint8_t *frame)
 {
     if (frame[0] & 1)

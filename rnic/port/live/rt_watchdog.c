@@ -9,8 +9,8 @@
  *
  * 1. If no thread has driven the device for WATCHDOG_NS, the watchdog waits for a frame.
  * 2. After a frame it waits WATCHDOG_NS more for the other threads. If none of them drove the
- *    device, the watchdog drives it once. So it uses a small part of one CPU at most, and none
- *    without frames.
+ *    device, the watchdog drives it once. So the watchdog uses a small part of one CPU at most, and
+ *    none without frames.
  * 3. The thread that has the lock may be the one that gets no CPU. While the watchdog waits for the
  *    lock, this thread inherits the priority of the watchdog (PTHREAD_PRIO_INHERIT).
  *

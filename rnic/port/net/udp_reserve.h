@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * UDP port reservation: sockets bound to UDP port 4791, without which the kernel would answer
+ * UDP port reservation: sockets bound to UDP port 4791. Without them, the kernel would answer
  * RoCEv2 packets with ICMP port unreachable. The sockets receive nothing. Several processes can
  * have the port reserved at the same time.
  */

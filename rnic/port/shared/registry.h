@@ -34,13 +34,14 @@ int rnic_registry_bind(const char *iface, const char *name);
  * gone, the name counts as claimed. */
 bool rnic_registry_held(const char *iface, const char *name);
 
-/* Finds the user with the most names that begin with `prefix`. Returns the number of that user's
- * names and stores the user's id. Returns 0 if there is no such name, or if the kernel does not
+/* Finds the user with the most names that begin with `prefix`. Returns the number of these names
+ * and stores the user's id. Returns 0 if no name begins with `prefix`, or if the kernel does not
  * report the users of sockets (before Linux 5.3). */
 unsigned rnic_registry_main_user(const char *iface, const char *prefix, uint32_t *uid);
 
-/* Finds the user that has claimed a name. Returns false if no process has, or if the kernel does
- * not report the users of sockets. The kernel walks all unix sockets of the network namespace. */
+/* Finds the user of the process that has claimed a name. Returns false if no process has claimed
+ * the name, or if the kernel does not report the users of sockets. The call is slow: the kernel
+ * walks all unix sockets of the network namespace. */
 bool rnic_registry_user(const char *iface, const char *name, uint32_t *uid);
 
 /* Returns whether processes of user `uid` can receive the packets of the interface with this index:

@@ -39,8 +39,8 @@ int shm_hello_connect(const char *iface, uint32_t block);
 int shm_hello_send(int fd, const struct shm_hello *hello, int file);
 
 /* Receives a hello message. Stores the descriptor that the message contains in *file; the caller
- * closes it. Returns 0, -EAGAIN if no message has arrived, -EMFILE if this process has no
- * descriptor left for the one in the message, or -EPROTO if the message is anything else. */
+ * closes it. Returns 0, -EAGAIN if no message has arrived, -EMFILE if this process has no free
+ * descriptor number, or -EPROTO if the message is not a hello. */
 int shm_hello_recv(int fd, struct shm_hello *hello, int *file);
 
 /* Sends a byte that makes the other end's socket readable. */

@@ -12,7 +12,8 @@
 #define PEERS_MAX  4096u /* maximum number of rings in each direction: one per QPN block */
 #define EVENTS_MAX 64
 /* Number of rings in each direction whose pages are mapped when the ring is created. The pages of
- * further rings are mapped when frames use them: of many peers, a process communicates with few. */
+ * further rings are mapped when frames use them, because a process with many peers communicates
+ * with few of them. */
 #define PREFAULT_RINGS 4u
 #define ACCEPT_MAX     64u /* maximum number of connections accepted by one accept_peers() */
 
@@ -144,7 +145,8 @@ static bool owns_name(const struct shm_peers *peers, const char *iface, uint32_t
     return false;
 }
 
-/* Connects to a process by its first block, unless it is this process or already connected. */
+/* Connects to a process by the name of its first QPN block. Does nothing for this process itself
+ * and for connected processes. */
 static void meet_peer(void *user, const char *iface, uint32_t block)
 {
     struct shm_peers *peers = user;
@@ -333,8 +335,8 @@ int shm_peers_listen(struct shm_peers *peers, uint32_t block)
         close(fd);
         return error;
     }
-    /* This process claims its name before it reads the names of others. Therefore, if two processes
-     * start at the same time, at least one of them finds the other. */
+    /* This process claims its name before it reads the names of other processes. So if two
+     * processes start at the same time, at least one finds the name of its peer. */
     if (++peers->name_cnt == 1)
         return shm_hello_list(meet_peer, peers);
     return 0;

@@ -10,8 +10,8 @@
  * 3. shm_peers_check() accepts new peers, and detects the end of others.
  * 4. shm_peers_find() returns the ring to the owner of a QPN.
  *
- * When a process ends, the kernel closes its sockets. The frames that it wrote before are still
- * read; then its rings are freed.
+ * When a process ends, the kernel closes its sockets. Its peers still read the frames that it
+ * wrote, and then free its rings.
  */
 #ifndef PORT_SHM_PEERS_H
 #define PORT_SHM_PEERS_H

@@ -67,9 +67,9 @@ int shm_write(struct shm_writer *writer, const uint8_t *frame, uint32_t len, uns
     uint32_t skipped = needed > to_end ? to_end : 0;
     uint64_t at = writer->tail + skipped;
     uint8_t *data = memory->data + (at & (memory->size - 1)) + WORD;
-    /* The reader spins on the cache line of the header word. This line is therefore written last
-     * and in one piece, because each move of the line to the reader's CPU and back takes as long as
-     * hundreds of instructions. */
+    /* The reader spins on the cache line of the header word. Each move of this line to the reader's
+     * CPU and back takes as long as hundreds of instructions. So the writer writes this line last
+     * and in one piece. */
     uint32_t first = len < SHM_LINE - WORD ? len : SHM_LINE - (uint32_t)WORD;
 
     /* room for the record and for one more cache line, the header word of the next record */

@@ -10,8 +10,8 @@
  * A record is a 32-bit header word and a frame, aligned to a cache line. The writer stores the
  * header word last. A reader that spins reads only this word. Before the writer publishes a record,
  * it clears the header word of the next one, so that no byte of an earlier frame is read as a
- * header. A record never crosses the end of the ring. If the next one would, a skip record fills
- * the bytes up to the end.
+ * header. A record never crosses the end of the ring. If the next record is too long for the bytes
+ * up to the end, a skip record fills them.
  *
  * Neither end trusts the other. Each keeps its own position in private memory. A word of the shared
  * memory is read once, checked, and not read again. A wrong word makes the ring broken, which the

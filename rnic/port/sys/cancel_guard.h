@@ -3,9 +3,10 @@
  * Cancellation guard: prevents pthread_cancel(3) from ending a thread of the program while the
  * thread has a lock. A cancelled thread ends in its next cancellation point (pthreads(7)), such as
  * write(2), read(2), poll(2) or close(2). A software device calls these functions in the program's
- * threads with a lock taken, and the lock would never be released. With hardware the kernel does
- * this work and completes it. With this guard, a thread cannot be cancelled while it has a lock. It
- * can be cancelled while it waits for events, and after it has returned to the program.
+ * threads while it has a lock. If the thread ended there, the lock would never be released. With
+ * hardware the kernel does this work and completes it. With this guard, a thread cannot be
+ * cancelled while it has a lock. It can be cancelled while it waits for events, and after it has
+ * returned to the program.
  */
 #ifndef PORT_SYS_CANCEL_GUARD_H
 #define PORT_SYS_CANCEL_GUARD_H

@@ -20,8 +20,8 @@ struct frame_entry {
     /* Offset of the frame's encoded record in the sequence of chunks, plus 1. 0: the frame was not
      * passed to rnic/flow. */
     uint32_t record_pos;
-    /* Nearly every request has acked_in and msg_last. They are therefore here, and not in struct
-     * frame_extra, which only few frames have. */
+    /* acked_in and msg_last are here, because nearly every request has them. Members that few
+     * frames have are in struct frame_extra. */
     uint32_t acked_in;
     uint32_t msg_last; /* frame number of the last packet of the message that this frame begins */
 };
@@ -292,8 +292,8 @@ static void store_cm_message(const struct roce_flow_in *in, const struct roce_fl
     }
 }
 
-/* Returns by how much the MSN increased since the previous AETH that the same side sent. Returns 0
- * if the increase is unknown. */
+/* Returns the increase of the MSN since the previous AETH of the same side, or 0 if the increase is
+ * unknown. */
 static uint32_t count_msn_step(struct roce_stream_info *stream, const struct roce_flow_in *in,
                                const struct roce_flow_result *r)
 {

@@ -136,9 +136,9 @@ void roce_store_register(const struct roce_store_opts *opts);
 
 /*
  * Passes a packet to rnic/flow on the first pass. Call it in ascending order of frame numbers. A
- * second packet of the same frame (a tunnel in a tunnel) is ignored. If a finding of this packet
- * has a higher severity than all findings before it in the file, returns this finding, otherwise
- * NULL. The finding is allocated in file scope.
+ * second packet of the same frame (a tunnel in a tunnel) is ignored. Returns a finding of this
+ * packet if its severity is higher than that of all earlier findings in the file, otherwise NULL.
+ * The finding is allocated in file scope.
  */
 const struct roce_finding *roce_store_feed(const struct roce_flow_in *in);
 

@@ -173,9 +173,9 @@ static bool is_psn_after(uint32_t psn, uint32_t other)
     return ((psn - other) & ROCE_PSN_MASK) - 1 < 0x7FFFFF;
 }
 
-/* Inserts a record into the list of followed records, which begins with the latest one. If the
- * packet arrived in order, inserts the record at the front. Otherwise inserts the record in the
- * order of PSNs, among the requests (or the responses) of the same sender. */
+/* Inserts a record into the list of followed records, in which the latest record is first. If the
+ * packet arrived in order, inserts the record at the front. If not, inserts the record by its PSN
+ * among the requests (or the responses) of the same sender. */
 static void insert_follow_record(follow_info_t *info, follow_record_t *record)
 {
     GList *after = NULL;

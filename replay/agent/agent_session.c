@@ -22,7 +22,7 @@ struct agent_client_conn {
     const struct agent_session *session;
     int fd;
     struct agent_device *dev;
-    /* The device is open. It is opened at once if no token is required, otherwise after the client
+    /* The device is open. The session opens it at once if no token is required, or after the client
      * has sent the right token. */
     bool open;
     char *buf; /* received bytes after the last complete line */

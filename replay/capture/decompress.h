@@ -28,8 +28,8 @@ struct decompress;
 
 /*
  * Returns the stream to read instead of `file`, which need not be seekable. For a regular file
- * without compression, returns `file` itself and sets *state to NULL. Otherwise fclose() of the
- * stream also closes `file`, unless `keep` is set.
+ * without compression, returns `file` itself and sets *state to NULL. In all other cases, returns a
+ * new stream: its fclose() also closes `file`, unless `keep` is set.
  *
  * Returns NULL and sets the error if this build cannot read the format; `file` is then still open.
  */

@@ -18,7 +18,7 @@
 #include "wire/bytes.h"
 
 #define PCAP_MAGIC_US   0xA1B2C3D4u /* first word of a pcap file, time stamps in us */
-#define PCAP_MAGIC_NS   0xA1B23C4Du /* the same, time stamps in ns */
+#define PCAP_MAGIC_NS   0xA1B23C4Du /* magic number of a pcap file with time stamps in ns */
 #define PCAP_RECORD_LEN 16u         /* length of a record header of pcap, bytes */
 #define PCAP_NS         UINT64_C(1000000000)
 /* Length of a packet block of pcapng before the captured bytes, and of the length after them. */

@@ -115,8 +115,8 @@ static void add_other(struct split_index *index, struct split_index_window *wind
     frame_counts_add(&window->counts, item, frame);
 }
 
-/* Prefetches the header of the next frame. Also prefetches the header of the frame after it, whose
- * address is right if the next frame is as long as this one. */
+/* Prefetches the header of the next frame, and of the frame after the next one. The address of the
+ * latter is a guess: it assumes that the next frame is as long as this one. */
 static inline void prefetch_next(const uint8_t *data, uint32_t cap_len)
 {
     __builtin_prefetch(data + cap_len);

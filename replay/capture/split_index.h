@@ -43,7 +43,7 @@ struct split_entry {
     uint8_t flags; /* SPLIT_GSI, SPLIT_RARE */
 };
 
-#define SPLIT_GSI  1u /* flag: the destination QP is that of CM messages */
+#define SPLIT_GSI  1u /* flag: the destination QP is QP 1, the QP of CM messages */
 #define SPLIT_RARE 2u /* flag: struct split_rare has the values that the entry lacks */
 
 /* Values of an entry that usually follow from the entry and its window (split_index_rare()). */
@@ -66,7 +66,7 @@ struct split_index_window {
     bool ends;                  /* the file ends with this window */
 };
 
-/* The RoCE packets found so far. */
+/* The RoCE packets that the index has found. */
 struct split_found {
     struct roce_flow_look look; /* result of roce_flow_look_next() for the latest one */
     uint64_t bytes;             /* captured bytes of all of them */

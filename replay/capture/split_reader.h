@@ -6,10 +6,10 @@
  *
  * The file is divided into windows of at most 1024 frames. For each window, one thread finds the
  * records and the part of each frame (split_index.h). A thread parses only the frames of its part.
- * So parsed packets do not move from the cache of one processor to that of another. The thread that
- * is the last to finish parsing its frames of a window calls look(). Then each thread judges its
- * frames of this window. A thread that has finished parses up to three more windows, or indexes
- * windows that all threads need. So the thread with the fewest packets does most of the indexing.
+ * So parsed packets do not move between the caches of two processors. The thread that is the last
+ * to finish parsing its frames of a window calls look(). Then each thread judges its frames of this
+ * window. A thread that has finished parses up to three more windows, or indexes windows that all
+ * threads need. So the thread with the fewest packets does most of the indexing.
  *
  * A packet whose judgement depends on packets of other parts ends the split: a wrong ICRC
  * (icrc_trust.h), or a malformed RoCE packet. The caller then merges the parts, and parallel_reader

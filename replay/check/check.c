@@ -32,10 +32,10 @@
 #define JSON_CONN    3072u /* typical line of a connection, bytes */
 #define JSON_FINDING 512u  /* typical line of a finding or congestion episode, bytes */
 
-/* A capture can be split into parts: the packets between some pairs of hosts, judged by one thread.
- * This is the least memory limit of a part, bytes. A part that uses half of its limit requests the
- * merge of all parts. It judges further packets until the merge, for which the other half is
- * reserved. */
+/* Least memory limit of a part, bytes. A capture can be split into parts: a part is the packets
+ * between some pairs of hosts, judged by one thread. If a part has used half of its limit, it
+ * requests the merge of all parts. The second half is for the packets that it judges until the
+ * merge. */
 #define SPLIT_MEM ((size_t)8 << 20)
 
 #define REJ_OF_REP 1 /* value of the field `message` in a REJ that rejects a REP */
@@ -66,7 +66,7 @@ struct judge {
     uint64_t rep_filter;
     unsigned rep_changes; /* value of unanswered_cm.changes when `rep_filter` was copied */
     uint64_t judged;      /* number of packets that the part judged */
-    uint64_t waits;       /* number of those for which it waited for the other parts */
+    uint64_t waits; /* number of these packets for which the part waited for the other parts */
 };
 
 /* State of the check of one capture. */
@@ -79,7 +79,7 @@ struct check {
     struct roce_flow *flow;
     struct progress progress;
     bool json_failed;
-    uint64_t json_bytes;      /* length of the JSON lines so far */
+    uint64_t json_bytes;      /* length of the JSON lines written up to now */
     bool watches_packets;     /* a watch (struct check_watch) needs the result of each packet */
     bool of_rnic;             /* the software RNIC recorded the capture (rnic-run -w) */
     struct mmap_file *mapped; /* the capture, or NULL */

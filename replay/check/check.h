@@ -32,8 +32,8 @@
  * it returned. */
 struct check_watch {
     void *user; /* first argument of the callbacks */
-    /* true: several threads may call on_packet and on_done at the same time. All packets and
-     * operations of one connection come from one thread. */
+    /* true: several threads may call on_packet and on_done at the same time. For one connection,
+     * all calls come from one thread. */
     bool any_thread;
     void (*on_begin)(void *user, const struct roce_flow *flow); /* called before the first packet */
     void (*on_packet)(void *user, const struct roce_flow_in *in,

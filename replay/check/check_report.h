@@ -58,8 +58,8 @@ struct check_report {
     /* Connections that the report lists, in the order of check_conn_order(). */
     struct check_conn *conn;
     uint32_t conn_cnt, conn_cap, conn_max;
-    /* Connections whose JSON lines need the comparison with a second capture, so they are written
-     * after it. */
+    /* Connections with JSON lines that need the comparison with a second capture, and are therefore
+     * written after the comparison. */
     struct check_conn *later;
     uint32_t later_cnt;
     size_t later_cap;

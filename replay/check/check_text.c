@@ -429,7 +429,7 @@ static void print_lost(struct page *page, const struct check_conn *conn)
     }
 }
 
-/* Prints each side whose packets had ECN CE marks and whose peer sent no CNP. */
+/* Prints each side that sent packets with ECN CE marks but received no CNP from its peer. */
 static void print_marked(struct page *page, const struct check_conn *conn)
 {
     const struct roce_conn_summary *sum = &conn->sum;

@@ -85,9 +85,9 @@ static void add_completed(struct strbuf *t, const struct roce_oper_summary *op,
     }
 }
 
-/* Returns whether the check matched responses with their requests. It does so while it reads the
- * capture, so it cannot if the two directions of a connection are paired only at the end
- * (ROCE_PAIRED_ALONE). */
+/* Returns whether the check matched responses with their requests. The check matches them while it
+ * reads the capture. If the two directions of a connection are paired only at the end
+ * (ROCE_PAIRED_ALONE), they are not matched. */
 static bool are_matched(const struct roce_conn_summary *sum)
 {
     return sum->facts.paired && sum->facts.pairing != ROCE_PAIRED_ALONE;

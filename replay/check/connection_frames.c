@@ -77,7 +77,7 @@ static void add_packet(struct first_pass *pass, const struct roce_flow *flow,
 }
 
 /* Adds the CM messages that have the same transaction ID as a CM message of the connection. One of
- * them is the REQ: when the REQ was read, the connection had no number yet. */
+ * these messages is the REQ: when the REQ was read, the connection had no number yet. */
 static void add_exchanges(struct first_pass *pass)
 {
     for (size_t i = 0; i < pass->cnt; i++)

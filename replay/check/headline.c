@@ -74,7 +74,7 @@ static const char *end_text(const struct roce_conn_facts *facts)
     }
 }
 
-/* Appends which side refused a request of the other, and why: a fatal NAK or RNR NAKs. */
+/* Appends which side refused a request of its peer, and with what: a fatal NAK or RNR NAKs. */
 static void add_refusal(struct strbuf *t, const struct roce_conn_summary *sum)
 {
     const struct roce_conn_facts *facts = &sum->facts;
@@ -208,8 +208,8 @@ static void add_slow(struct strbuf *t, const struct roce_conn_summary *sum,
     }
 }
 
-/* Appends the numbers of ECN CE marks and CNPs of a connection whose rate did not fall after
- * CNPs. */
+/* Appends the numbers of ECN CE marks and CNPs, for a connection with a rate that did not fall
+ * after CNPs. */
 static void add_notified(struct strbuf *t, const struct roce_conn_summary *sum)
 {
     uint64_t marked = 0, cnps = 0, measured = 0;

@@ -403,7 +403,7 @@ static unsigned comps_of(const struct drill_engine *e, int qp)
 }
 
 /* Checks the lines with the time "*". Returns false and fails the drill if the device did something
- * that such a line forbids. */
+ * that one of these lines forbids. */
 static bool check_whole_events(struct drill_engine *e)
 {
     for (size_t i = 0; i < e->script->step_cnt; i++) {

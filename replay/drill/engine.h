@@ -39,7 +39,8 @@ struct drill_log_row {
     uint64_t time; /* ns since the start of the drill */
     bool frame;    /* `bytes` is a frame; otherwise only `text` is set */
     bool from_dut;
-    bool held; /* the row only shows that a line such as "check" or "> nothing" held */
+    bool held; /* the row has no frame or event: it shows that a line such as "check" or "> nothing"
+                  was fulfilled */
     uint8_t *bytes;
     size_t len;
     char *text;

@@ -83,8 +83,8 @@ uint64_t match_none_end(const struct drill_engine *e, const struct script_event 
 {
     uint64_t longer = e->ops->stalled ? e->ops->stalled(e->ctx.dev) - e->stalled : 0;
 
-    /* This line excludes an event that another alternative may expect. A slow device may send the
-     * event late, so wait longer before this line matches. */
+    /* This line requires that an event does not occur, but another alternative may expect this
+     * event. A slow device may send the event late, so wait longer before this line matches. */
     if (e->alternatives)
         longer += e->patience < ABSENT_NS ? e->patience : ABSENT_NS;
     return match_time_after(match_time_after(e->base, event->time.to), longer);
@@ -239,7 +239,7 @@ static enum outcome_of_try try_acks(struct drill_engine *e, const struct script_
 static enum outcome_of_try try_none(struct drill_engine *e, const struct script_event *event,
                                     const char *found)
 {
-    if (event->time.whole) { /* the engine checks such lines at the end of the drill */
+    if (event->time.whole) { /* the engine checks lines with the time "*" at the end of the drill */
         e->met = e->base;
         return TRY_MET;
     }

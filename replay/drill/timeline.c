@@ -13,7 +13,7 @@
 #include "util/strbuf.h"
 
 /* The engine ends a drill when its log has more than FRAMES_MAX rows, or after TIMERS_MAX steps of
- * virtual time, because such a device would never stop. */
+ * virtual time: such a device probably never stops sending. */
 #define FRAMES_MAX 20000u
 #define TIMERS_MAX 200000u
 
@@ -65,7 +65,7 @@ static struct drill_log_row *add_frame(struct drill_engine *e, const uint8_t *by
     return row;
 }
 
-/* Returns whether an address is in a memory region, or directly behind its last byte. */
+/* Returns whether an address is in a memory region, or is the address after its last byte. */
 static bool region_has(const struct drill_engine *e, int object, uint64_t va)
 {
     uint64_t start = e->ops->address(e->ctx.dev, object);

@@ -64,8 +64,8 @@ static bool begins_with(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Returns whether the recorded MSN is higher than the one of our RNIC, modulo 2^24. As in
- * `rocedrill check`, an MSN that is too high violates another rule than one that is too low. */
+/* Returns whether the recorded MSN is higher than the MSN of our RNIC, modulo 2^24. As in
+ * `rocedrill check`, an MSN that is too high violates another rule than an MSN that is too low. */
 static bool is_msn_higher(const struct diff *d)
 {
     return roce_psn_diff(roce_psn_of((uint32_t)d->number[0]), roce_psn_of((uint32_t)d->number[1])) >

@@ -67,8 +67,7 @@ struct live_run {
     uint32_t qp;       /* number by which the agent knows the target's QP */
     uint32_t last;     /* index in setup.event of the event at which the latest frame was due
                         * (live_event.when) */
-    uint64_t *sent_at; /* sent_at[i]: time (live_now()) at which the frame that is due at event i
-                        * was sent */
+    uint64_t *sent_at; /* sent_at[i]: time (live_now()) at which the frame of event i was sent */
     int64_t acked;     /* highest relative PSN that the target acknowledged */
     int64_t owed;      /* highest relative PSN of the sent requests that demand a response */
     int64_t executed;  /* relative ePSN of our RNIC after it played all recorded requests

@@ -61,10 +61,9 @@ static struct monitor_row *find_row(struct monitor *m, uint32_t conn_index)
     return NULL;
 }
 
-/* Returns the index of a free row. If all rows are used, first frees those that were idle for the
- * longest time: their last packet is in the first eighth of the time from the oldest to the newest
- * last packet. This frees several rows at once, so that not every new connection needs this
- * search. */
+/* Returns the index of a free row. If all rows are used, first frees the rows with the longest idle
+ * time: their last packet is in the first eighth of the time from the oldest to the newest last
+ * packet. Several rows become free at once, so the next new connections need no search. */
 static uint32_t free_row(struct monitor *m)
 {
     uint64_t oldest = UINT64_MAX, newest = 0, limit;
@@ -110,10 +109,10 @@ static void add_counts(struct monitor_counts *to, const struct monitor_counts *f
         t[i] = sign < 0 ? t[i] - f[i] : t[i] + f[i];
 }
 
-/* Two rows become one if the analysis has detected that they are the two directions of one
- * connection. Adds the counters of the row whose connection number was replaced to the other row.
- * The other row already has the time and the state of the latest packet, except at the end of the
- * capture. on_conn() then sets the state. */
+/* Joins two rows after the analysis detected that they are the two directions of one connection.
+ * Adds the counters of the row with the replaced connection number to the row that remains. The
+ * remaining row already has the time and the state of the latest packet, except at the end of the
+ * capture, when on_conn() sets the state. */
 static void join_rows(struct monitor *m)
 {
     bool joined = false;

@@ -43,7 +43,8 @@ enum run_mark {
     RUN_MARK_OUT_OF_ORDER = 1u << 2,
     RUN_MARK_DUPLICATE_ACK = 1u << 3,
     RUN_MARK_ACKED_BEFORE = 1u << 4, /* request retransmitted although the capture has its ACK */
-    RUN_MARK_NEW_USE = 1u << 5,      /* the direction's first run of a new use of the QP pair */
+    RUN_MARK_NEW_USE = 1u << 5, /* first run of the direction after the QP pair was set up again (a
+                                   new use of the QP pair) */
     RUN_MARK_FINDING = 1u << 6,
     RUN_MARK_OF_RESPONSE = 1u << 7, /* RUN_DROPPED and RUN_COPY: the packet is a response */
 };

@@ -59,7 +59,7 @@ struct page_findings {
     uint64_t left_out;
 };
 
-/* A new use of a QP pair. */
+/* Start of a new use of a QP pair: the QPs are set up again for another connection. */
 struct page_use {
     uint32_t conn_index, frame;
 };

@@ -278,7 +278,7 @@ static void write_mark(const struct psn_graph *g, const struct packet_run *run, 
                 x_of(g, run->first_time), y_of(g, (double)psn), shapes[run->class]);
 }
 
-/* Path of acknowledged PSNs that is being written. */
+/* The line of acknowledged PSNs, an SVG path that is being written. */
 struct ack_path {
     const struct psn_graph *g;
     bool any;
@@ -288,7 +288,8 @@ struct ack_path {
 static void write_ack(void *user, const struct packet_run *run, int64_t psn)
 {
     struct ack_path *path = user;
-    const bool goes_on = path->any && psn > path->psn; /* a new use of the QP pair begins below */
+    const bool goes_on = path->any && psn > path->psn; /* a new use of the QP pair begins again at
+                                                          PSN 0, at the bottom of the graph */
 
     fprintf(path->g->out, goes_on ? "H%.1fV%.1f" : "M%.1f %.1f", x_of(path->g, run->first_time),
             y_of(path->g, (double)psn));

@@ -10,9 +10,9 @@
  *   2. cm_loop_compare() compares a play with impairments to a play without impairments.
  *
  * Each message must be well formed, both endpoints must stop sending, and the programs must receive
- * the same events as without impairments. The events are not compared after a forged message. Nor
- * are they compared if the link lost or damaged at least N frames, where N is the number of times
- * that a CM sends one message (max CM retries of the REQ, plus 1).
+ * the same events as without impairments. The events are not compared in two cases: after a forged
+ * message, and if the link lost or damaged at least N frames. N is the number of times that a CM
+ * sends one message (max CM retries of the REQ, plus 1).
  */
 #ifndef REPLAY_SIM_CM_LOOP_H
 #define REPLAY_SIM_CM_LOOP_H

@@ -29,8 +29,8 @@ struct completion_log {
 int completion_log_add(struct completion_log *log, const struct sim_completion *completion);
 
 /* Moves the log to a new memory block of exactly its size. The log grew while the simulated devices
- * existed, so its block lies after theirs on the heap. If it remained there, it would split the
- * free memory for the next devices. Call after the devices were freed. */
+ * existed, so its block is after the devices' blocks on the heap. There it would split the memory
+ * that the devices free. Call after the devices were freed. */
 void completion_log_fit(struct completion_log *log);
 
 #endif

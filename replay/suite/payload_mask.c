@@ -59,8 +59,8 @@ struct atomic_word {
     uint64_t word;
 };
 
-/* Records the 8-byte words at the address of an atomic request: two words if the address is not
- * aligned, although a responder rejects such a request. */
+/* Records the 8-byte words at the address of an atomic request. If the address is not aligned,
+ * these are two words, although a responder rejects the request. */
 static int add_counter(struct payload_masks *m, uint32_t device, uint64_t va)
 {
     struct atomic_word first = {device, va / 8}, last = {device, (va + 7) / 8};

@@ -6,9 +6,9 @@
  * transmission. Words that atomics access are not masked, because a replay computes with their
  * values.
  *
- * SipHash-2-4 (Aumasson, Bernstein 2012) computes the masks from a key, which is then discarded. A
- * byte of memory has the same mask for all values that it has over time. So a reader who knows one
- * of these values can compute all the others.
+ * SipHash-2-4 (Aumasson, Bernstein 2012) computes the masks from a key, which is then discarded.
+ * The mask of a byte of memory does not change with its value. So a reader who knows the value of a
+ * byte at one time can compute its value at all times.
  */
 #ifndef REPLAY_SUITE_PAYLOAD_MASK_H
 #define REPLAY_SUITE_PAYLOAD_MASK_H

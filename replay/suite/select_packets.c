@@ -8,7 +8,8 @@
 #include "report/report_exchange.h"
 #include "report/verdict.h"
 
-/* The two QPs of a connection. pair_of() stores the QP of the requester first. */
+/* The two QPs of a connection: addresses and QPNs. Element 0 is the requester's QP if pair_of()
+ * filled the struct. */
 struct qp_pair {
     const uint8_t *addr[2];
     uint32_t qpn[2];
@@ -45,7 +46,7 @@ static bool is_wanted(const struct selection *s, const struct replay *r, const s
     return false;
 }
 
-/* Returns whether a packet goes from one QP of a selected connection to the other. */
+/* Returns whether a packet was sent between the two QPs of a selected connection. */
 static bool is_between_ends(const struct selection *s, const struct replay *r, uint32_t idx)
 {
     const struct trace_flow *flow = &r->trace.flow[r->trace.pkt[idx].flow];

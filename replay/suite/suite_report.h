@@ -17,9 +17,9 @@ struct suite_totals {
     size_t exchanges;   /* number of ends of CM exchanges */
     size_t cut;         /* number of captures with packets whose payload the snaplen cut */
     size_t missing;     /* number of responses that our RNIC sent but the captures lack */
-    size_t lacking;     /* number of captures that lack such a response */
+    size_t lacking;     /* number of captures in which a response of our RNIC is missing */
     size_t damaged;     /* number of damaged responses in all captures, which are not compared */
-    size_t with_damage; /* number of captures with such a response */
+    size_t with_damage; /* number of captures with a damaged response */
     size_t outcome[OUTCOME_CNT];
     size_t unexpected[OUTCOME_CNT]; /* for each outcome: number of captures that had this outcome
                                      * unexpectedly */

@@ -13,7 +13,7 @@
 #include "suite/capture_set.h"
 
 struct job_options {
-    const char *peer; /* implementation that was recorded, for all captures; NULL: the one in the
+    const char *peer; /* implementation that was recorded, for all captures; NULL: read it from the
                        * manifest */
     unsigned sides;   /* roles that our RNIC plays or, in a live replay, the target: bits of enum
                        * replay_role; 0: requester and responder */

@@ -25,9 +25,9 @@ enum colour_mode { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
 /* Reads the argument of the option. Returns 0, or EXIT_UNUSABLE after an error message. */
 int colour_option(const char *command, const char *arg, enum colour_mode *mode);
 
-/* Returns a stream that writes coloured text to standard output, or stdout itself if the text is
- * neither to be coloured nor wrapped. `wrap`: wrap lines at the width of the terminal. The stream
- * writes each line as soon as it is complete. */
+/* Returns a stream that writes coloured text to standard output, or stdout itself if the stream
+ * need not colour or wrap. `wrap`: wrap lines at the width of the terminal. The stream writes each
+ * line as soon as it is complete. */
 FILE *colour_open(enum colour_mode mode, bool wrap);
 
 /* Writes the incomplete last line and frees the stream. Does nothing if `stream` is stdout.

@@ -2,9 +2,9 @@
 /*
  * File queue: distributes the files of a list to workers, and returns the finished files in the
  * order of the list. So the output of a command does not depend on the number of its workers. With
- * several workers the biggest file is first, so that no worker is still busy with it when all
- * others have finished. Used by check and drill, whose workers are threads, and by replay, whose
- * workers are processes. Threads call it under a lock.
+ * several workers, a worker begins with the biggest file, so that the other workers have enough
+ * work until it is finished. Used by check and drill, whose workers are threads, and by replay,
+ * whose workers are processes. Threads call it under a lock.
  */
 #ifndef REPLAY_UTIL_FILE_QUEUE_H
 #define REPLAY_UTIL_FILE_QUEUE_H

@@ -24,8 +24,9 @@ struct json_line {
     bool brief;       /* omit members that are 0, false, null or empty */
     bool first;       /* the innermost open object or array has no member yet */
     uint64_t written; /* bytes written to `out`; after json_line_end(), the length of the line */
-    /* For each open object or array. `at`: index in `buf` at which its text begins, or SIZE_MAX if
-     * it cannot be omitted. `first`: value of json_line.first before it was opened. */
+    /* State for each open object or array. `at`: index in `buf` at which the text of the object or
+     * array begins, or SIZE_MAX if it is written even if empty. `first`: value of json_line.first
+     * before it was opened. */
     struct {
         size_t at;
         bool first;

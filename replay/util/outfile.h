@@ -46,7 +46,7 @@ int outfile_close(FILE *file, const char *path);
 int outfile_open_temp(const char *path, FILE **out, char **temp);
 
 /* Closes the file of outfile_open_temp(). Renames the temporary file to `path` if `status` is 0,
- * and removes it otherwise. Frees `temp`. Returns `status`, or if it is 0 and a write failed,
+ * and removes it otherwise. Frees `temp`. Returns `status`. If `status` is 0 and a write failed,
  * prints an error and returns the exit status. */
 int outfile_close_temp(FILE *file, const char *path, char *temp, int status);
 

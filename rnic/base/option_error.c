@@ -38,7 +38,8 @@ static bool has_value(const struct option *longs, int val)
 bool option_error(char *text, size_t size, int c, char *const *argv, const struct option *longs)
 {
     /* The argument with the wrong option. Exception: if more letters follow a wrong letter, such as
-     * Z in -Zv, `word` is the argument before; the error message then contains only the letter. */
+     * Z in -Zv, `word` is the previous argument; the error message then contains only the
+     * letter. */
     const char *word = argv[optind - 1];
 
     if (optopt == 0)

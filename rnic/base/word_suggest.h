@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Word suggest: finds the known word that is most similar to a mistyped word, for an error message.
- */
+/* Word suggest: finds the known word that is most similar to a mistyped word, for an error message
+ * ("did you mean"). */
 #ifndef RNIC_BASE_WORD_SUGGEST_H
 #define RNIC_BASE_WORD_SUGGEST_H
 

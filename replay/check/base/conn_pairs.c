@@ -16,7 +16,8 @@ void conn_key_init(struct conn_key *key, const struct roce_conn_summary *sum)
     memcpy(key->addr[1], sum->side[!swap].addr, 16);
 }
 
-/* Connection for which no corresponding connection of the other capture was found yet. */
+/* Connection without a counterpart: no corresponding connection of the other capture was found
+ * yet. */
 struct single {
     const struct conn_key *key;
     uint32_t index;
@@ -69,7 +70,7 @@ SINGLE_CMP(addresses)
 SINGLE_CMP(work)
 
 /* The three conditions of conn_pairs.h, in the same order. `key` compares two keys. `single`
- * compares two connections for qsort(): first their keys, then their numbers. */
+ * compares two connections for qsort(): the keys first, then the numbers of the connections. */
 static const struct {
     int (*key)(const struct conn_key *, const struct conn_key *);
     int (*single)(const void *, const void *);

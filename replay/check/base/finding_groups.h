@@ -16,8 +16,9 @@
 struct finding_group {
     struct roce_finding first;
     uint64_t cnt;
-    /* Number of connections whose findings were merged into this group; `first` then has no
-     * connection number. 0 if the findings belong to one connection or to none. */
+    /* Number of connections, if findings of several connections were merged into this group;
+     * `first` then has no connection number. 0 if the findings belong to one connection or to
+     * none. */
     uint32_t conns;
     uint32_t frame[FINDING_GROUP_FRAMES]; /* frame numbers of the first findings */
     /* First and last finding of this group in finding_groups.kept: index + 1, or 0 if there is

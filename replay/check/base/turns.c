@@ -3,8 +3,8 @@
 
 #include <sched.h>
 
-/* A waiting thread polls this number of times (about 1 us in total) before it yields its
- * processor. */
+/* A waiting thread polls the other threads' progress this number of times (about 1 us in total)
+ * before it yields its processor. */
 #define LOOKS 50u
 
 void turns_wait_for(struct turns *turns, unsigned of, uint64_t frame)

@@ -16,7 +16,8 @@ void congestion_text_cnps(struct strbuf *t, const struct roce_endpoint_summary *
  * side received no CNP. */
 void congestion_text_rate(struct strbuf *t, const struct roce_endpoint_summary *side);
 
-/* Appends the mean rates before the first CNP and in the slowest window after it. */
+/* Appends two mean rates: before the first CNP, and in the slowest time window after the first
+ * CNP. */
 void congestion_text_drop(struct strbuf *t, const struct roce_cnp_summary *cnp);
 
 #endif

@@ -34,9 +34,9 @@ static const char *was(uint64_t cnt)
     return cnt == 1 ? "was" : "were";
 }
 
-/* Adds the places in which requests of `side` were damaged or lost. Requests were lost before the
- * capture point if the capture lacks them. Requests were lost behind it if they were captured and a
- * sequence NAK reports that they are missing. */
+/* Adds the places in which requests of `side` were damaged or lost. If the capture lacks a request,
+ * the request was lost before the capture point. If a request was captured and a sequence NAK
+ * reports it as missing, it was lost behind the capture point, on the way to the receiver. */
 static void add_requests(struct places *places, unsigned side, const struct slow_direction *w)
 {
     const uint64_t before = w->before, behind = slow_is_lost(w) ? w->behind : 0;

@@ -11,7 +11,8 @@
 enum loss_part {
     LOSS_BEFORE, /* from the sender to the capture point */
     LOSS_BEHIND, /* from the capture point to the receiver */
-    LOSS_BEYOND, /* behind the capture point: the request, or the response on its way back */
+    LOSS_BEYOND, /* between the capture point and the receiver of the packet: a request, or a
+                    response on its way back */
     LOSS_PARTS
 };
 

@@ -3,9 +3,9 @@
 
 #include "check/base/conn_state.h"
 
-/* Silences are notable if two conditions hold. They last at least TIME_PERCENT of the connection's
- * duration, and at most PACKETS_PERCENT of its packets follow a silence. If a program sends seldom,
- * many packets follow a silence, so these silences are not notable. */
+/* Silences are notable if they last at least TIME_PERCENT of the connection's duration, and at most
+ * PACKETS_PERCENT of its packets follow a silence. If a program sends seldom, many packets follow a
+ * silence; then silences are not notable. */
 #define TIME_PERCENT    10u
 #define PACKETS_PERCENT 1u
 /* Silences of similar lengths may be ACK timeouts. If the connection has at least SIMILAR_PACKETS

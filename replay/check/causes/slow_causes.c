@@ -9,10 +9,10 @@
 #include "check/causes/time_budget.h"
 #include "check/causes/wait_causes.h"
 
-/* Limits in percent of the packets and of the duration of a connection. A connection is slow if its
- * retransmitted or damaged packets reach the first limit, or if its waits reach the second. It is
- * also slow if its rate fell after CNPs. If the capture has only responses, the connection is slow
- * if the RNR NAKs reach the first limit. */
+/* Limits in percent of the packets (first limit) and of the duration (second limit) of a
+ * connection. A connection is slow if its retransmitted or damaged packets reach the first limit,
+ * if its waits reach the second limit, or if its rate fell after CNPs. If the capture has only
+ * responses, the connection is slow if the RNR NAKs reach the first limit. */
 #define PACKETS_PERCENT 1u
 #define TIME_PERCENT    5u
 
@@ -162,9 +162,9 @@ static void print_retransmitted(FILE *out, const struct slow_direction *w, const
     fprintf(out, "%s\n", buf);
 }
 
-/* Stores the indexes of the causes that apply, in the order in which the report prints them. First
- * are slow connection setups and causes that lead to several kinds of wait. The other causes
- * follow, the one with the longest wait first. Returns the number of causes. */
+/* Stores the indexes of the causes that apply, in the order in which the report prints them. Slow
+ * connection setups are first, then causes of several kinds of wait, then all other causes, the
+ * longest wait first. Returns the number of causes. */
 static unsigned list_causes(const struct slow_direction *w, unsigned list[CAUSES])
 {
     uint64_t waited[CAUSES];

@@ -24,9 +24,10 @@ struct slow_direction {
     uint64_t gone;
     uint64_t before;   /* number of packets and retransmissions that were lost before the capture
                         * point */
-    uint64_t behind;   /* number of go-backs for packets that were lost or late behind the capture
-                        * point. If the capture lacks a packet that a sequence NAK asks for, the
-                        * packet may have been lost before the capture point, and does not count */
+    uint64_t behind;   /* number of go-backs for packets that were lost or delayed between the
+                        * capture point and the receiver. A packet that a sequence NAK asks for does
+                        * not count if the capture lacks it: it may have been lost before the
+                        * capture point */
     uint64_t setup_ns; /* time from the REQ to the REP, ns, if this side sent the REQ and the REP
                         * was late; otherwise 0 */
     /* Time for which the peer retransmitted its REP because the RTU of this side was late, ns. 0 if
@@ -78,8 +79,7 @@ uint64_t slow_setup_ns(const struct roce_conn_summary *sum);
 /* Returns how many times the requester went back to an earlier PSN because of `cause`. */
 uint64_t slow_go_backs(const struct slow_direction *w, enum roce_cause cause);
 
-/* Appends the address of an end of a connection, and its QP if the other end has the same address.
- */
+/* Appends the address of an end of a connection, and its QP if both ends have the same address. */
 void slow_add_host(struct strbuf *t, const struct roce_endpoint_summary *end,
                    const struct roce_endpoint_summary *other);
 
@@ -94,8 +94,8 @@ bool slow_is_damaged(const struct slow_direction *w);
  * packets, damaged packets and earlier RNR NAKs do not explain all of these NAKs. */
 bool slow_is_lost(const struct slow_direction *w);
 
-/* Returns whether the capture has all packets for which the receiver sent sequence NAKs. The
- * packets were then lost behind the capture point, or other packets overtook them there. */
+/* Returns whether the capture has all packets for which the receiver sent sequence NAKs. Then the
+ * packets were lost after they passed the capture point, or other packets overtook them there. */
 bool slow_lost_behind(const struct slow_direction *w);
 
 /* Returns whether the requester retransmitted READs because their responses arrived out of order.

@@ -20,10 +20,10 @@ struct wait_part {
                         * time_budget_parts() */
 };
 
-/* Returns the cause by which reports describe a wait. This is `cause`, with two exceptions. If
- * the capture lacks the responses to the requester, it does not show the reason of a WAIT_TIMEOUT,
- * so the result is WAIT_UNKNOWN. If a WAIT_SILENCE ended inside a message, the requester did not
- * wait for a program, so the result is WAIT_UNKNOWN, too. */
+/* Returns the cause with which reports describe a wait: usually `cause`, but WAIT_UNKNOWN in two
+ * cases. In the first case, `cause` is WAIT_TIMEOUT and the capture lacks the responses to the
+ * requester, so it does not show the reason of the timeout. In the second case, `cause` is
+ * WAIT_SILENCE and the wait ended inside a message, so the requester did not wait for a program. */
 enum wait_cause time_budget_words(const struct slow_direction *w, enum wait_cause cause);
 
 /* Returns what a requester waited for, for example "ACK timeouts". */

@@ -209,8 +209,8 @@ static uint64_t missed_of(const struct point_direction *d, uint64_t lost)
 }
 
 /* Marks the packets of a direction that reached the second point in another order than the first
- * point. Returns how many packets arrived late: each was overtaken by a packet that passed the
- * first point after it. */
+ * point. Returns how many packets arrived late: a packet that passed the first point later had
+ * overtaken them. */
 static uint64_t mark_disorder(const struct two_points *all, uint32_t dir)
 {
     const unsigned second = !all->dir[dir].from_b;

@@ -5,7 +5,7 @@
 
 /* misfit() adds this time, ns, if a match would mean that the packet arrived before it was sent. */
 #define BEFORE_SENT (UINT64_MAX / 4)
-/* Maximum number of packets with damaged addresses whose originals are searched in the other
+/* Maximum number of packets with damaged addresses for which the original is searched in the other
  * capture. */
 #define ADOPTED_MAX 64u
 /* Maximum number of packets that are compared with a damaged packet to find its original. */

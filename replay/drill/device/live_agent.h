@@ -40,7 +40,7 @@ struct live_agent {
         uint64_t address, len;
         bool destroyed;
     } at[SCRIPT_OBJECTS_MAX];
-    uint32_t recv_mr, recv_lkey; /* region for the receives whose lines name no memory */
+    uint32_t recv_mr, recv_lkey; /* region for receives without a named memory */
     uint64_t recv_address, recv_len, recv_used;
     struct live_recv *recv;
     size_t recv_cnt, recv_cap;

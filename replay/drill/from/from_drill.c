@@ -222,8 +222,9 @@ static void write_rows(struct writer *w, const struct drill_result *result, uint
     }
 }
 
-/* Removes the rows of lines that only held. A line that is written later adds such a row, so the
- * number of earlier rows would change. */
+/* Removes the rows without a frame or event, which show that a line such as "check" was fulfilled.
+ * Lines that are written later would add further rows of this kind and change the number of earlier
+ * rows. */
 static void remove_held_rows(struct drill_result *result)
 {
     size_t cnt = 0;
@@ -271,8 +272,8 @@ static int write_wait(struct writer *w, const struct from_step *step)
     rc = play_so_far(w, line, &script, &result);
     if (rc == 0)
         write_rows(w, &result, UINT64_MAX, step);
-    /* If the last row only explains why this run of the drill ended, do not count the row. A run
-     * with further lines does not log such a row. */
+    /* Do not count the last row if it only explains why this run of the drill ended: a run with
+     * further lines does not log this row. */
     if (rc == 0 && w->rows && result.log[w->rows - 1].line != 0 && !result.log[w->rows - 1].frame)
         w->rows--;
     drill_result_free(&result);

@@ -18,8 +18,8 @@ struct source {
     struct replay *replay;
     struct from_directions q;
     uint64_t local_len, local_next;
-    bool timeout;     /* an ACK timer expires in the drill */
-    uint8_t rnr_code; /* 1 + RNR timer code whose time is the constant W of the drill; 0: no W */
+    bool timeout;              /* an ACK timer expires in the drill */
+    uint8_t rnr_code;          /* 1 + RNR timer code for the constant W of the drill; 0: no W */
     uint8_t rnr[FROM_QPS_MAX]; /* for each QP: 1 + timer code of the RNR NAK after which the QP
                                 * waits; 0: the QP does not wait */
 };

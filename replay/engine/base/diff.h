@@ -8,8 +8,8 @@
  *   field_diff.h  finds the fields in which two packets differ
  *   diff.h        a difference between the capture and our RNIC, and the verdicts
  *
- * A difference does not show what is wrong: our RNIC, the recorded device, or the capture, which a
- * program may have altered.
+ * A difference does not show the fault's place: our RNIC, the recorded device, or the capture,
+ * which a program may have altered.
  *
  * The caller owns the lists of differences and the posted work requests, and frees them. The only
  * error is that memory runs out.
@@ -22,8 +22,8 @@
 
 struct peer_quirk;
 
-/* Maximum number of frames of one direction whose differences are listed. Further frames with
- * differences are only counted, because their differences usually result from the first ones. */
+/* Maximum number of frames of one direction for which differences are listed. Further frames with
+ * differences are only counted, because usually the first differences caused the later ones. */
 #define DIFFS_MAX 16
 
 /* Result for one packet of the capture. */
@@ -51,8 +51,9 @@ struct diff {
 
 enum verdict { VERDICT_PASS, VERDICT_FAIL, VERDICT_SKIPPED };
 
-/* Text of diff.reason for a response that matches a response of our RNIC, but whose PSN or MSN
- * contradicts another recorded response. One wrong PSN or MSN can cause many such differences. */
+/* Text of diff.reason for a response that matches a response of our RNIC, but has a PSN or MSN that
+ * contradicts another recorded response. One wrong PSN or MSN can cause many differences with this
+ * text. */
 #define DIFF_CONTRADICTION                                                                         \
     "a response that was sent before or after this one contradicts its PSN or MSN"
 

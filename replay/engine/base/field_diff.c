@@ -145,9 +145,9 @@ static void compare_payload(struct field_diffs *d, const struct trace_packet *p,
 
 /* Returns whether the MSN of a recorded READ response First is valid. R103 allows the responder to
  * count the READ before or after it sends this packet. `replayed` is the MSN of our RNIC, which
- * counts the READ before it sends the packet. `style` (inferred_setup.read_first_msn) shows what
- * the recorded responder usually does. 0: it counts the READ before. -1: it counts the READ after.
- * 1: both occur. */
+ * counts the READ before it sends the packet. `style` (inferred_setup.read_first_msn) is the habit
+ * of the recorded responder. 0: it counts the READ before it sends the packet. -1: it counts the
+ * READ afterwards. 1: both occur in the capture. */
 static bool read_first_msn_fits(int8_t style, uint32_t recorded, uint32_t replayed)
 {
     int32_t off = roce_psn_diff(roce_psn_of(recorded), roce_psn_of(replayed));

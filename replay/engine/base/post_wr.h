@@ -26,11 +26,11 @@ void posted_wr_free(struct posted_wr *posted);
 
 uint32_t work_request_buffer_len(const struct work_request *wr);
 
-/* Returns whether a work request is a READ or an atomic, whose response stores bytes in its
+/* Returns whether a work request is a READ or an atomic: its response stores bytes in its
  * buffer. */
 bool work_request_fetches(const struct work_request *wr);
 
-/* Returns the verbs operation of a message whose last packet has opcode `op`. */
+/* Returns the verbs operation of a message from `op`, the opcode of its last packet. */
 enum rnic_wr_opcode post_wr_opcode(const struct roce_opcode *op);
 
 #endif

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Maximum number of earlier exchanges in which find_exchange() searches for the one to which a
- * message belongs. A CM stops retransmitting before 256 further exchanges begin. */
+/* Maximum number of earlier exchanges in which find_exchange() searches for the exchange of a
+ * message. A CM stops retransmitting before 256 further exchanges begin. */
 #define LOOK_BACK 256
 
 bool cm_exchange_message(const struct trace *trace, uint32_t idx, struct roce_cm_msg *out)

@@ -18,7 +18,8 @@
  * CM. */
 #define TIDS_MAX 32u
 
-/* SIDR messages contain no timeout. So our CM uses 4 s, and a retry limit that it never reaches. */
+/* SIDR messages contain no timeout and no retry limit. Our CM uses a timeout of 4 s, and a retry
+ * limit that it never reaches. */
 #define SIDR_TIMEOUT 20
 #define SIDR_RETRIES 15
 
@@ -56,8 +57,8 @@ struct cm_replay_dev {
                                  * which the late message arrives */
     bool seen[ROCE_CM_CNT];     /* for each kind of message: our end has sent one */
     bool got[ROCE_CM_CNT];      /* for each kind of message: our end has received one */
-    uint32_t last[ROCE_CM_CNT]; /* for each kind of message: index in the exchange of the latest
-                                 * such message of our end */
+    uint32_t last[ROCE_CM_CNT]; /* for each kind of message: index in the exchange of our end's
+                                 * latest message of this kind */
 };
 
 /* ---- Recorded messages ----------------------------------------------------------------------- */
@@ -377,9 +378,9 @@ static void compare_field(const struct cm_replay_dev *dev, const struct roce_fie
     field_diff_add_num(d, field->name, FIELD_HEX, want, is);
 }
 
-/* Returns whether a field of a REJ is not compared, because any value is allowed. One such field is
- * the additional information about the reason. Another one is a local communication ID that the
- * passive end did not assign before it rejected the REQ. */
+/* Returns whether a field of a REJ is not compared, because any value is allowed. There are two of
+ * these fields: the additional information about the reason, and the local communication ID if the
+ * passive end assigned none before it rejected the REQ. */
 static bool is_free_in_rej(const struct cm_replay_dev *dev, const struct roce_cm_msg *want,
                            const struct roce_field *field, const uint8_t *recorded)
 {
@@ -416,9 +417,9 @@ static int report_message(struct cm_replay_dev *dev, uint32_t pkt, const struct 
 
 /* ---- One message of our end ------------------------------------------------------------------ */
 
-/* Returns whether the peer repeated its request: after the last reply of kind `kind` by our end,
- * the peer sent another message that needs such a reply. If so, our end repeats its reply because
- * of that message. Otherwise, a timer of our end causes the retransmission. */
+/* Returns whether the peer repeated its request: after our end's last reply of kind `kind`, the
+ * peer sent another message that needs a reply of this kind. If so, the repeated request makes our
+ * end repeat its reply. If not, a timer of our end causes the retransmission. */
 static bool asked_again(const struct cm_replay_dev *dev, size_t at, enum roce_cm kind)
 {
     for (size_t i = dev->last[kind] + 1; i < at; i++)

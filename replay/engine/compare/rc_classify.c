@@ -34,7 +34,8 @@ static uint32_t request_of(const struct response_cmp *cmp, uint32_t event)
     return e ? s->event[e->event].pkt : EVENT_NONE;
 }
 
-/* Returns whether `is` returns true for at least one direction with the same responder host. */
+/* Returns whether the function `is` returns true for at least one direction with the same responder
+ * host. */
 static bool host_has(const struct response_cmp *cmp,
                      bool (*is)(const struct response_cmp *, const struct rc_direction *))
 {
@@ -98,7 +99,7 @@ static bool is_other_late(const struct response_cmp *cmp, const struct rc_direct
     return dir != cmp->dir && dir->setup.may_arrive_late;
 }
 
-/* Maximum number of requests among which key_was_used() searches for one with the same R_Key. */
+/* Maximum number of requests in which key_was_used() searches for a request with the same R_Key. */
 #define KEY_USES_MAX 4096u
 
 /* Returns whether the responder executed a request with the R_Key of request `e`, on any connection
@@ -127,8 +128,8 @@ static bool key_was_used(const struct response_cmp *cmp, const struct request_pk
 
 /* Returns whether the responder may refuse a request with another NAK than our RNIC, for a reason
  * that no packet shows: a local fault (NAK 0x63, R090), a change of the QP's rights or resources by
- * its program (NAK 0x61), or an unknown XRC SRQ number (NAK 0x62, R180). If no executed request had
- * the R_Key of the request, the key is wrong, and the responder must send NAK 0x62. */
+ * its program (NAK 0x61), or an unknown XRC SRQ number (NAK 0x62, R180). Exception: if no executed
+ * request had the R_Key of the request, the key is wrong, and the responder must send NAK 0x62. */
 static bool refuses_for_own_reason(const struct response_cmp *cmp, uint32_t event,
                                    const struct field_diffs *d)
 {

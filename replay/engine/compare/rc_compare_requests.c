@@ -268,8 +268,8 @@ static int compare_go_back(struct request_cmp *cmp, uint32_t event, const struct
 
     note_our_go_backs(cmp, event);
     /* Our RNIC retransmitted this PSN because of a sequence NAK, and then went back to the later
-     * PSN of another NAK. The other NAK may have reached the recorded requester only after it
-     * retransmitted this PSN. */
+     * PSN of a second NAK. The second NAK may have reached the recorded requester only after the
+     * requester had retransmitted this PSN. */
     if (ours && cmp->went_back != INT64_MIN && cmp->went_back > at->rel &&
         answered_nak(cmp, at->rel, event)) {
         cmp->res->go_backs++;
@@ -337,7 +337,7 @@ static bool has_payload_of(const struct request_cmp *cmp, uint32_t event, int64_
 
 /* Returns whether a retransmission has the payload of the next message because the program reused
  * the buffer too early for the next message. Returns false if the requester retransmitted from a
- * wrong PSN, because such packets look similar. */
+ * wrong PSN, because the packets then look similar. */
 static bool reuses_buffer(const struct request_cmp *cmp, uint32_t event)
 {
     const struct inferred_setup *s = cmp->setup;
@@ -480,8 +480,8 @@ static int compare_copies(struct request_cmp *cmp, uint32_t event)
 }
 
 /* If READ request `event` restarts an earlier READ at a PSN inside it, sets *read to the request
- * that R112 prescribes. Its address and length are those of the rest of the earlier READ. Returns
- * false if there is no earlier READ, or if the path MTU is unknown. */
+ * that R112 prescribes. The prescribed request has the address and length of the rest of the
+ * earlier READ. Returns false if there is no earlier READ, or if the path MTU is unknown. */
 static bool restarted_read(const struct request_cmp *cmp, uint32_t event, struct tx_request *read)
 {
     const struct inferred_setup *s = cmp->setup;
@@ -554,8 +554,8 @@ static int compare_request_event(struct request_cmp *cmp, uint32_t event)
                                   restarted_read(cmp, event, &restart) ? &restart
                                                                        : find_like(cmp, at->rel));
     }
-    /* Our QP is in the error state. The recorded requester sent this new request before it received
-     * the RNR NAK that stops it. */
+    /* Our QP is in the error state because of an RNR NAK. The recorded requester sent this new
+     * request before it received that RNR NAK. */
     if (!ours && a->error_event < event && crosses(cmp->setup, a->error_event, event)) {
         res->not_compared++;
         return 0;

@@ -27,8 +27,8 @@ struct request_result {
     uint32_t diff_frames;  /* number of recorded frames with a difference */
     uint32_t known_frames; /* number of recorded requests with a known quirk of the peer */
     uint32_t first_diff;   /* index into setup.event of the first difference, or EVENT_NONE */
-    uint32_t inconclusive; /* number of frames whose difference may result from packets that were
-                            * not captured */
+    uint32_t inconclusive; /* number of frames with a difference that packets missing in the capture
+                            * may explain */
     uint32_t not_compared; /* number of requests captured after our QP entered the error state,
                             * although the recorded QP had not */
     uint32_t go_backs;     /* number of times that our requester went back to an earlier PSN like
@@ -36,7 +36,7 @@ struct request_result {
     uint32_t completed;    /* number of work requests completed */
     uint32_t failed;       /* number of work requests completed with an error */
     /* Counts of differences that the specification allows. */
-    uint32_t ackreq;          /* number of requests whose AckReq bit differs */
+    uint32_t ackreq;          /* number of requests with a different AckReq bit */
     uint32_t more;            /* number of requests that only our RNIC retransmitted */
     uint32_t fewer;           /* number of requests that only the recorded requester
                                * retransmitted */

@@ -100,8 +100,7 @@ static void allow_other_msn(struct response_cmp *cmp, uint32_t event,
     d->cnt = 0;
 }
 
-/* `event` is an RNR NAK. Returns whether the previous or the next RNR NAK has the same timer value.
- */
+/* Returns whether the RNR NAK before or after `event`, an RNR NAK, has the same timer value. */
 static bool keeps_rnr_timer(const struct inferred_setup *s, uint32_t event)
 {
     uint8_t syndrome = event_packet(s, event)->syndrome;
@@ -339,7 +338,8 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
         }
     }
     /* Our RNIC may delay an ACK until it executes a request with AckReq (R099, R110). So a missing
-     * ACK is a difference only if our RNIC executed such a request since its latest response. */
+     * ACK is a difference only if our RNIC executed a request with AckReq since its latest
+     * response. */
     if (d.cnt == 0 && cmp->acked < at->rel && cmp->ack_due > cmp->acked &&
         cmp->ack_due < response_cmp_epsn(cmp))
         field_diff_add(&d, "answer", "RC Acknowledge",
@@ -599,8 +599,8 @@ static int compare_direction_again(struct response_comparison *all, struct sessi
     sort_if_needed(by_psn, dir->response_cnt, sizeof(*by_psn), rc_match_order);
     rc = compare_direction(all, session, dir_idx, by_psn, NULL, false);
     /* If the capture lacks frames that explain one difference, it may also lack frames that explain
-     * the other differences of the direction. If the capture does not show which copy of a request
-     * arrived, the other copy may explain the other differences. */
+     * the remaining differences of the direction. If it does not show which copy of a request
+     * arrived, another copy than the assumed one may explain them. */
     if (rc == 0 && ((res->inconclusive && res->lacks) || res->copies_msn) && res->diff_frames) {
         why = res->inconclusive ? res->why_inconclusive : inconclusive_copies;
         undo_direction(all, dir, res, diff_cnt);
@@ -622,8 +622,9 @@ static int compare_direction_again(struct response_comparison *all, struct sessi
 
 /* ---- Comparing all directions ---------------------------------------------------------------- */
 
-/* Returns the number of ACKs and Atomic ACKs of all directions whose MSN is lower than that of the
- * previous one. The MSN of a responder never decreases, so the network reordered these packets. */
+/* Returns the number of ACKs and Atomic ACKs of all directions with a lower MSN than the previous
+ * ACK or Atomic ACK. The MSN of a responder never decreases, so the network reordered these
+ * packets. */
 static uint32_t count_reordered(const struct session *session)
 {
     uint32_t cnt = 0;
@@ -654,7 +655,7 @@ static uint32_t count_early(const struct session *session)
 
     for (size_t d = 0; d < session->dir_cnt; d++) {
         const struct inferred_setup *s = &session->dir[d].setup;
-        int64_t high = s->first - 1; /* last PSN of the requests so far */
+        int64_t high = s->first - 1; /* last PSN of the requests up to the current event */
 
         for (uint32_t i = 0; i < s->event_cnt && !s->skip; i++) {
             const struct pkt_event *at = &s->event[i];

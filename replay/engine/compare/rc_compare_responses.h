@@ -29,8 +29,8 @@
  *
  * Counted but not compared: coalescing of ACKs, credits, the MSN of a READ response First (R103),
  * and all headers before the BTH. Responses of our RNIC that the capture lacks are also only
- * counted. They may have been lost before the capture point; if the requester needs them, it
- * retransmits.
+ * counted: they may have been lost before the capture point. If the requester needs a lost
+ * response, it retransmits the request.
  */
 #ifndef REPLAY_ENGINE_COMPARE_RC_COMPARE_RESPONSES_H
 #define REPLAY_ENGINE_COMPARE_RC_COMPARE_RESPONSES_H
@@ -39,8 +39,8 @@
 #include "engine/reasons/rc_inconclusive.h"
 #include "infer/session.h"
 
-/* Number of latest responses of our RNIC among which rc_match.h searches for the one that matches a
- * recorded response. */
+/* Number of latest responses of our RNIC in which rc_match.h searches for the match of a recorded
+ * response. */
 #define COMPARE_RECENT 64u
 
 struct response_result {
@@ -53,14 +53,14 @@ struct response_result {
     uint32_t known_frames; /* number of recorded responses that differ because of a known quirk of
                             * the peer */
     uint32_t first_diff;   /* index into setup.event of the first difference, or EVENT_NONE */
-    uint32_t inconclusive; /* number of recorded responses whose difference may result from
-                            * packets that were not captured */
+    uint32_t inconclusive; /* number of recorded responses with a difference that packets missing in
+                            * the capture may explain */
     bool lacks;            /* true: packets that the capture lacks may explain all differences of
                             * the direction, not only those counted in `inconclusive` */
     const char *why_inconclusive; /* reason why the first inconclusive response is inconclusive
                                    * (rc_inconclusive.h) */
     uint32_t inconclusive_from;   /* index into setup.event of the first inconclusive response;
-                                   * inconclusive_to is that of the last one */
+                                   * inconclusive_to: index of the last one */
     uint32_t inconclusive_to;
     struct inconclusive_reason reason[INCONCLUSIVE_REASONS]; /* numbers of inconclusive responses,
                                                               * for each reason */
@@ -74,13 +74,13 @@ struct response_result {
                                * message */
     uint32_t acks_more;       /* number of ACKs that only our RNIC sent */
     uint32_t acks_fewer;      /* number of ACKs that only the recorded responder sent */
-    uint32_t credits;         /* number of ACKs whose credit code differs */
+    uint32_t credits;         /* number of ACKs with a different credit code */
     uint32_t read_msn;        /* number of READ response First packets whose MSN differs from ours
                                * in a way that R103 allows */
     uint32_t later_msn;       /* number of READ responses and Atomic ACKs whose MSN also counts
                                * later requests (rc_copies.h) */
-    uint32_t copies_msn;      /* number of READ responses and Atomic ACKs whose MSN differs from
-                               * ours, and which may answer another copy of the request
+    uint32_t copies_msn;      /* number of READ responses and Atomic ACKs with another MSN than
+                               * ours, if they may answer another copy of the request
                                * (rc_copies.h) */
     uint32_t not_captured;    /* number of READ responses, Atomic ACKs and NAKs of our RNIC that
                                * the capture lacks */
@@ -97,7 +97,8 @@ struct response_comparison {
     size_t diff_cap;
     uint32_t reordered; /* number of ACKs of all directions that the network reordered */
     uint32_t early;     /* number of ACKs of all directions that were captured before the request
-                         * they acknowledge, as of two mirror ports whose clocks differ */
+                         * that they acknowledge. One reason is two mirror ports with different
+                         * clocks */
     /* Lists of directions whose responses are between the same two hosts (trace_flow.hosts).
      * first_of_hosts: for each host pair, index of its first direction. next_of_hosts: for each
      * direction, index of the next one in its list. KEYMAP_NONE ends a list. */

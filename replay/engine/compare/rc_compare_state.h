@@ -44,15 +44,15 @@ struct response_cmp {
     bool repeats;     /* true: a request with the PSN of an earlier request, or a lower PSN, was
                        * captured */
     int64_t recorded_acked; /* highest relative PSN that recorded responses show as executed. A
-                             * response counts only if it matches ours, or if it differs only in
-                             * its data and this difference is inconclusive */
+                             * response counts only if it equals ours, or if only its data differs
+                             * and this difference is inconclusive */
     uint32_t high_msn;      /* highest MSN of the recorded responses so far */
     int64_t rnr;            /* relative PSN of the latest recorded RNR NAK */
     uint32_t request;       /* index into setup.event of the latest request, or EVENT_NONE */
     uint32_t duplicate; /* index into setup.event of the latest duplicate request, or EVENT_NONE */
-    uint32_t delayed;   /* index into setup.event of the request with the lowest PSN that counts as
-                         * lost behind the capture point (pkt_event.lost), but may have arrived
-                         * late; EVENT_NONE if there is none */
+    uint32_t delayed;   /* index into setup.event of a request, or EVENT_NONE: the request with the
+                         * lowest PSN that counts as lost between the capture point and the
+                         * responder (pkt_event.lost), but may have arrived late */
     uint32_t latest;    /* index into setup.event of the request that the latest recorded
                          * response answers, or EVENT_NONE */
     int64_t latest_rel; /* relative PSN of the latest recorded response */

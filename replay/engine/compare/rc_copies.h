@@ -10,9 +10,9 @@
 
 #include "engine/compare/rc_compare_state.h"
 
-/* Returns whether an ACK may have its MSN because it answers a duplicate request. Such an MSN
- * counts all messages that the responder has executed. It may be lower than that of our RNIC,
- * because a slow responder executes messages later. */
+/* Returns whether an ACK may have its MSN because it answers a duplicate request. The MSN of an ACK
+ * of a duplicate counts all messages that the responder has executed. It may be lower than the MSN
+ * of our RNIC, because a slow responder executes messages later. */
 bool copies_allow_ack_msn(const struct response_cmp *cmp, uint32_t event);
 
 /* Returns whether the captured packets allow the MSN of a READ response or Atomic ACK to one of

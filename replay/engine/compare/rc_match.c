@@ -202,7 +202,7 @@ bool rc_match_has_other_psn(const struct response_cmp *cmp, uint32_t event)
 
         if (a->matched || a->psn == p->psn || a->opcode != p->opcode ||
             rc_match_group(a->opcode, a->syndrome) != group_of(p))
-            continue; /* skip a matched response, a response with the same PSN, and a response of
+            continue; /* skip responses that are already matched, have the same PSN, or are of
                        * another kind */
         rc_match_fields(cmp, p, a, &d);
         if (d.cnt == 1 && field_diff_find(&d, "bth.psn") && !rc_match_comes_later(cmp, event, a))

@@ -31,8 +31,8 @@ static bool is_used_qp(const struct trace *trace, const struct trace_flow *flow)
     return false;
 }
 
-/* Returns whether the headers and the padded payload of packet `p` are as long as those of our
- * response `a`, so that only the opcode of the packet may have been altered. */
+/* Returns whether the headers and the padded payload of packet `p` have the same lengths as in our
+ * response `a`. Then only the opcode of `p` may have been altered. */
 static bool has_length_of(const struct trace_packet *p, const struct tx_response *a)
 {
     return roce_opcode(p->opcode)->len + (p->payload_len + 3) / 4 * 4 ==
@@ -152,8 +152,8 @@ static bool is_neighbour(const struct inferred_setup *s, uint32_t event, uint32_
 }
 
 /* Returns whether a packet is the only one from its sender to its QP, but continues the responses
- * of this direction. Its PSN is that of a request captured before it, and its IPv4 identification
- * follows or precedes that of a response of the direction. */
+ * of this direction: a request with its PSN was captured before, and its IPv4 identification is
+ * next to the identification of a response of the direction. */
 static bool continues_responses(const struct rc_direction *dir, const struct trace *trace,
                                 uint32_t idx)
 {

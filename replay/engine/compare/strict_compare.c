@@ -103,8 +103,8 @@ static struct diff packet_difference(uint32_t dir, uint32_t pkt, const struct st
     return d;
 }
 
-/* Returns whether a packet of the direction is compared. It must be replayed and undamaged. It must
- * be a response if `response` is true, otherwise a request. */
+/* Returns whether a packet of the direction is compared: it must be replayed and undamaged, and a
+ * response if `response` is true, a request if not. */
 static bool is_compared(const struct pkt_event *event, bool response)
 {
     return event->response == response && !event->damaged && !event->before_first;

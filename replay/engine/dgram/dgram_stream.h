@@ -37,8 +37,7 @@ struct dgram_stream {
     enum roce_svc svc; /* UC or UD */
     enum roce_encap encap;
     uint8_t addr[16]; /* receiver role: destination address; sender role: source address */
-    uint8_t peer[16]; /* UC: address of the other end; UD: address of the other end in the first
-                       * packet */
+    uint8_t peer[16]; /* address of the peer; UD: of the peer in the first packet */
     uint32_t qpn;   /* receiver role: destination QP; sender role: source QP for UD, destination QP
                      * for UC */
     bool multicast; /* the destination is a multicast group (receiver role only) */
@@ -71,7 +70,8 @@ struct dgram_stream {
     uint32_t resumed;         /* sender role: number of gaps in the captured PSNs between two
                                * messages */
     uint32_t diff_frames;     /* number of packets with a difference */
-    uint32_t known_frames;    /* number of packets whose difference is a known quirk of the peer */
+    uint32_t known_frames; /* number of packets with a difference that is a known deviation of the
+                              peer */
 };
 
 struct dgram_streams {

@@ -87,7 +87,7 @@ void expected_wc_on_response(struct expected_wc *e, uint32_t event)
     acknowledge(e, event_executed_to(s, event));
     e->may_give_up = roce_syndrome_kind(p->syndrome) == ROCE_SYN_RNR && e->acked == rel - 1 &&
                      !is_sent_again(s, event, rel);
-    /* A NAK ends the connection only if all PSNs before that of the NAK are acknowledged. */
+    /* A NAK ends the connection only if all PSNs before the PSN of the NAK are acknowledged. */
     if (roce_syndrome_kind(p->syndrome) == ROCE_SYN_NAK &&
         roce_syndrome_code(p->syndrome) != ROCE_NAK_PSN_SEQ && e->acked == rel - 1) {
         e->over = true;

@@ -46,9 +46,9 @@ static void note_events(const struct requester_run *run, struct psn_events *at)
 }
 
 /* Returns whether fatal NAK `event` refuses a retransmission of a READ or atomic that is already
- * complete. Two facts show this. The data of the READ or atomic was captured before the NAK. The
- * next go-back after the NAK begins at a later PSN. So the requester received the data before the
- * NAK, but after it had retransmitted the request. */
+ * complete. Two facts together show this: the data of the READ or atomic was captured before the
+ * NAK, and the next go-back after the NAK begins at a later PSN. So the requester received the data
+ * before the NAK, but after it had retransmitted the request. */
 static bool is_stale(const struct requester_run *run, const struct psn_events *at, uint32_t event)
 {
     const struct inferred_setup *s = run->wrs.setup;

@@ -3,9 +3,9 @@
  * Missing responses: finds READ responses and Atomic ACKs that the recorded requester received but
  * the capture lacks. A requester retransmits a READ or atomic until it has received all responses.
  * So if a later response was captured and the requester did not retransmit, the requester had
- * received the missing response. The network may also delay a response behind a retransmission of
- * its request. If the responder refuses that retransmission and the requester continues with later
- * PSNs, the requester received the response before the NAK.
+ * received the missing response. The network may also delay a response so that it arrives after the
+ * requester retransmitted the request. If the responder refuses that retransmission and the
+ * requester continues with later PSNs, the requester received the response before the NAK.
  *
  * rc_requester.c calls missing_responses_find() before the replay, and missing_response_make()
  * during the replay. Our RNIC then receives a response with the data of an earlier response, or

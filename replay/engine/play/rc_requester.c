@@ -41,10 +41,11 @@ struct requester_dev {
     struct posted_wr *posted; /* one element for each work request */
     size_t posted_cnt;
     size_t done_cnt;
-    uint16_t *recorded; /* for each PSN: number of transmissions by the recorded requester so far */
-    uint16_t *ours;     /* for each PSN: number of transmissions by our RNIC so far */
-    size_t missing;     /* number of the missing responses injected so far */
-    uint64_t tx_free;   /* number of packets that remain of TX_FREE */
+    uint16_t *recorded; /* for each PSN: number of transmissions by the recorded requester up to the
+                           current event */
+    uint16_t *ours; /* for each PSN: number of transmissions by our RNIC up to the current event */
+    size_t missing; /* number of the missing responses injected so far */
+    uint64_t tx_free; /* number of packets that remain of TX_FREE */
     uint32_t event;
     rnic_time now;
 };
@@ -212,7 +213,7 @@ static int take_tx(struct requester_dev *dev)
 }
 
 /* Returns whether the READ data at PSN `rel` equals the data of a recorded response that the
- * requester accepted. Returns true if there is no such response. */
+ * requester accepted. Returns true if no response with this PSN was accepted. */
 static bool shown_by_answers(const struct requester_dev *dev, const struct work_request *wr,
                              int64_t rel, const uint8_t *data)
 {
@@ -381,9 +382,9 @@ static int fire_last_timers(struct requester_dev *dev)
     return last < 0 ? 0 : fire_timers_until_sent(dev, last, 1);
 }
 
-/* Returns whether our RNIC must restart a READ before it can accept the current response. Three
- * conditions must hold. The response begins inside the READ, at the PSN that our RNIC expects. The
- * recorded requester restarted the READ at this PSN. The latest request of our RNIC for the READ
+/* Returns whether our RNIC must restart a READ before it can accept the current response. All of
+ * these must be true: the response begins inside the READ, at the PSN that our RNIC expects; the
+ * recorded requester restarted the READ at this PSN; the latest request of our RNIC for the READ
  * has another PSN. */
 static bool needs_restart(const struct requester_dev *dev)
 {

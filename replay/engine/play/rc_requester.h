@@ -88,15 +88,15 @@ enum retransmit_kind {
 
 /* A READ response or Atomic ACK that the capture lacks, see rc_missing_responses.h. */
 struct missing_response {
-    uint32_t before; /* index into setup.event of the next captured response; the requester received
-                      * the missing response before it */
+    uint32_t before; /* index into setup.event of the next captured response; the missing response
+                      * arrived before it */
     int64_t rel;     /* relative PSN of the missing response */
-    uint32_t like;   /* index into setup.event of an earlier response with this PSN, whose data
-                      * the replay copies. 0: there is none, and the data is zeros */
+    uint32_t like;   /* index into setup.event of an earlier response with this PSN; the replay
+                      * copies its data. 0: no such response, so the data is zeros */
 };
 
 struct requester_run {
-    const struct rc_direction *dir; /* direction whose requester our RNIC replaces */
+    const struct rc_direction *dir; /* direction in which our RNIC replaces the requester */
     struct work_requests wrs;
     const char *failed;    /* reason why the direction cannot be replayed, or NULL */
     uint8_t *outcome;      /* enum resp_outcome of each response */
@@ -123,7 +123,7 @@ struct requester_run {
                              * the data of the responses */
     uint32_t wrong_wr;      /* index of the first work request with a wrong result, if wrong_data >
                              * 0 */
-    uint32_t other_payload; /* number of requests whose payload differs from the recorded one, if
+    uint32_t other_payload; /* number of requests with another payload than the recorded request, if
                              * the user allows other payloads */
     bool completions_unseen; /* true: the replay does not see the completions, because a program on
                               * another host polls the CQ */

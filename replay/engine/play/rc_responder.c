@@ -20,8 +20,8 @@
 
 /* Request packet to replay, and its position in the order of the replay. */
 struct scheduled_packet {
-    uint32_t pkt; /* index into trace.pkt of the packet at whose capture time our RNIC receives the
-                   * request */
+    uint32_t pkt; /* index into trace.pkt of a packet: our RNIC receives the request at the capture
+                   * time of this packet */
     uint32_t dir;
     uint32_t event;    /* index into setup.event of the packet that our RNIC receives */
     uint32_t at_event; /* index into setup.event of the packet at whose time our RNIC receives the
@@ -72,9 +72,9 @@ static const uint8_t *find_payload(struct session *session, const struct dir_sta
     return keep_payload(session, pkt);
 }
 
-/* Returns the direction whose requester receives a frame that our RNIC sent. Usually it is
- * direction `dir_idx`, to which the latest request belongs. If the timer of another QP caused the
- * frame, it is the direction of that QP. */
+/* Returns the direction to which a frame of our RNIC belongs. Usually this is direction `dir_idx`,
+ * to which the latest request belongs. If the timer of another QP caused the frame, it is the
+ * direction of that QP. */
 static struct dir_state *requester_dir(struct rc_responder_dev *dev, uint32_t dir_idx,
                                        uint32_t dest_qp)
 {
@@ -138,9 +138,8 @@ static int note_executed(struct rc_responder_dev *dev, uint32_t dir_idx, uint32_
     write.va = e->va;
     write.len = e->len;
     write.data = roce_opcode_is_atomic(op) ? NULL : trace_payload(p);
-    /* The bytes are uncertain if the capture lacks them. They are also uncertain if a
-     * retransmission had other bytes, because the recorded responder may have executed either
-     * copy. */
+    /* The bytes are uncertain if the capture lacks them, or if a retransmission had other bytes:
+     * the recorded responder may have executed either copy. */
     write.unknown = p->zero_filled || e->rewritten;
     region = shadow_find(memory, e->rkey);
     if (!region || !shadow_covers(region, e->va, e->len, 0))
@@ -327,8 +326,8 @@ static int release_held(struct rc_responder_dev *dev, struct scheduled_packet *s
     return 0;
 }
 
-/* Replays a packet now. If requests of other connections must be executed before it, delays the
- * packet until our RNIC has executed them. Returns 0, or -1 if out of memory. */
+/* Replays a packet. If our RNIC must execute requests of other connections first, delays the packet
+ * until then. Returns 0, or -1 if out of memory. */
 static int play_or_hold(struct rc_responder_dev *dev, struct scheduled_packet *sched, size_t at,
                         rnic_time now)
 {
@@ -423,8 +422,8 @@ struct own_requests {
     uint32_t *pkt;       /* indices into trace.pkt */
 };
 
-/* If the packet is a request that arrived and whose sender is the host of a responder, returns the
- * number of that host's address. Otherwise returns KEYMAP_NONE. */
+/* Returns the number of the sender's address if the packet is a request that arrived, and its
+ * sender is the host of a responder. Returns KEYMAP_NONE for all other packets. */
 static uint32_t sender_of(const struct own_requests *own, const struct trace_packet *p)
 {
     return p->dropped || !roce_opcode_is_request(roce_opcode(p->opcode)) ? KEYMAP_NONE

@@ -119,8 +119,8 @@ struct rnic_qp *rc_responder_dev_qp(struct rc_responder_dev *dev, uint32_t dir, 
     for (uint32_t i = dev->host->first_dir; i != KEYMAP_NONE; i = dev->state[i].dir->next_of_host) {
         struct dir_state *other = &dev->state[i];
 
-        /* Packets of an earlier use of the QP may still wait for requests of other connections.
-         * They are never executed, because the QP is used again now. */
+        /* Packets of an earlier connection on this QP may still wait for requests of other
+         * connections. They are never executed, because the QP is now reused. */
         if ((other->qp && other->dir->setup.qpn == state->dir->setup.qpn) ||
             (!other->over && rc_direction_precedes(other->dir, state->dir))) {
             if (other->qp)

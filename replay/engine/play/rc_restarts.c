@@ -66,8 +66,8 @@ static bool is_seq_nak(const struct requester_run *a, uint32_t event, int64_t re
            event_is_nak_code(s, event, ROCE_NAK_PSN_SEQ);
 }
 
-/* Responses that crossed a retransmission: the requester received them after it had retransmitted
- * because of an earlier sequence NAK. */
+/* Responses that crossed a retransmission: the requester had already retransmitted because of a
+ * sequence NAK when it received them. */
 struct crossing {
     uint32_t nak;  /* index into setup.event of the earlier sequence NAK, or EVENT_NONE if no
                     * response crossed the retransmission */
@@ -110,9 +110,9 @@ static struct crossing find_crossing(const struct requester_run *a, uint32_t fro
 }
 
 /* Marks responses as lost that the requester cannot have received in time, because it retransmits
- * PSN `rel` at event `to`. These are the responses from event `from` to `to` that acknowledge PSN
- * `rel`, or that are a fatal NAK for it. They never arrived, or arrived after the
- * retransmission. Responses that certainly arrived after it stay accepted (find_crossing()).
+ * PSN `rel` at event `to`: the responses from event `from` to `to` that acknowledge PSN `rel`, and
+ * fatal NAKs for PSN `rel`. They never arrived, or arrived after the retransmission. Responses that
+ * certainly arrived after the retransmission stay accepted (find_crossing()).
  *
  * Returns the event at which the search for lost responses begins if the requester retransmits
  * `rel` again. */

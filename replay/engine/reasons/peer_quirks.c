@@ -139,8 +139,8 @@ static uint32_t later_requests(const struct inferred_setup *s, uint32_t event, i
     return cnt;
 }
 
-/* Returns whether a request after PSN `rel` was captured between `copy`, a copy of request `rel`,
- * and the previous copy. That request with the later PSN arrived before `copy`, so it may have
+/* Returns whether a request with a later PSN than `rel` was captured between two copies of request
+ * `rel`: `copy` and the previous copy. The later request arrived before `copy`, so it may have
  * caused a NAK. */
 static bool is_preceded(const struct inferred_setup *s, uint32_t copy, int64_t rel)
 {
@@ -153,9 +153,9 @@ static bool is_preceded(const struct inferred_setup *s, uint32_t copy, int64_t r
 /* Returns whether the recorded responder sent an RNR NAK, and then a sequence NAK with the same PSN
  * before the refused request arrived again. An RNR NAK with a later PSN may be in between, because
  * Linux rxe refuses every request while its transmit queue is full (S12). The capture then has no
- * retransmission between the two NAKs, or one that may have crossed the sequence NAK. Otherwise,
- * for example if the capture lacks the RNR NAK, two conditions must hold. Our RNIC sends an RNR NAK
- * instead of the sequence NAK. A request with a later PSN was captured before the sequence NAK
+ * retransmission between the two NAKs, or one that may have crossed the sequence NAK. If not, for
+ * example because the capture lacks the RNR NAK, both of these must be true: our RNIC sends an RNR
+ * NAK instead of the sequence NAK; a request with a later PSN was captured before the sequence NAK
  * (followed()). */
 static bool seq_nak_after_rnr(const struct response_case *c)
 {
@@ -317,9 +317,9 @@ static bool expects_other(const struct inferred_setup *s, uint32_t event)
                          roce_psn_of(request_table_msn(s, s->event[event].rel - 1))) != 0;
 }
 
-/* Returns whether the responder still owed the response to an earlier READ when it sent the NAK at
- * `event`, because its transmit queue was full (D19). The READ has a PSN before that of the NAK.
- * Its response was captured after the NAK, begins with Middle or Last, and answers no request
+/* Returns whether the responder had not yet sent the response to an earlier READ when it sent the
+ * NAK at `event`, because its transmit queue was full (D19). The READ has a PSN before that of the
+ * NAK. Its response was captured after the NAK, begins with Middle or Last, and answers no request
  * captured after the NAK. */
 static bool resumes_read(const struct inferred_setup *s, uint32_t event)
 {

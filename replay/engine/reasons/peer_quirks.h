@@ -55,9 +55,9 @@ struct peer_quirk {
  * PEER_QUIRKS_AUTO if `name` is NULL or an implementation without a profile. */
 const char *peer_quirks_named(const char *name);
 
-/* Returns the profile whose quirks may explain a packet of a sender. The result is `quirks`, with
- * one exception: for PEER_QUIRKS_AUTO, it is NULL unless the sender was recognised as Linux rxe
- * (`rxe`). */
+/* Returns the profile with the quirks that may explain a packet of a sender. The result is
+ * `quirks`, with one exception: for PEER_QUIRKS_AUTO, the result is NULL unless the sender was
+ * recognised as Linux rxe (`rxe`). */
 const char *peer_quirks_of_sender(const char *quirks, bool rxe);
 
 /* Returns the name of the implementation with this quirk, for example "linux-rxe-6.1". */

@@ -18,7 +18,8 @@
 /* Longest time between two copies of a packet that the network made, if it reorders packets, ns. */
 #define DELAYED_COPY_NS UINT64_C(10000000)
 
-/* Number of reordered ACKs and NAKs that certainly have no other cause, such as an altered PSN. */
+/* At least this number of reordered ACKs and NAKs proves that the network reorders packets. Fewer
+ * may have another cause, such as an altered PSN. */
 #define ACKS_REORDERED 4u
 
 /* Returns whether event `i` is a NAK that refuses a request with PSN `executed` or an earlier one.
@@ -44,8 +45,7 @@ bool is_refused_later(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
     int64_t executed = event_executed_to(s, c->event);
-    int64_t shown = INT64_MIN; /* highest PSN that the other responses examined so far show as
-                                * executed */
+    int64_t shown = INT64_MIN; /* highest PSN that the responses examined before show as executed */
     uint32_t last = event_is_nak(s, c->event) ? c->event : last_refusal(s, c->event, executed);
 
     if (last == c->event)
@@ -76,9 +76,9 @@ static bool has_other_request(const struct response_case *c, const struct reques
 }
 
 /* Returns whether the opcode of a response with data is impossible at its PSN, for one of these
- * reasons. The response has the syndrome of a NAK. The request with this PSN needs no data. The
- * response is a Last or Only, and its PSN does not end the READ. The response is not a Last or
- * Only, and its PSN ends the READ. The response is not a First or Only at the first PSN of the
+ * reasons: the response has the syndrome of a NAK; the request with this PSN needs no data; the
+ * response is a Last or Only, and its PSN does not end the READ; the response is not a Last or
+ * Only, and its PSN ends the READ; the response is not a First or Only at the first PSN of the
  * READ, and differs from ours only in the opcode, or in opcode and MSN. The last reason proves
  * nothing for the first captured request, which may be the tail of a READ. */
 static bool has_wrong_place(const struct response_case *c)
@@ -169,8 +169,8 @@ static bool acks_are_reordered(const struct inferred_setup *s, uint32_t event)
 }
 
 /* Returns whether sequence NAK `b` may be a copy of sequence NAK `a` of the same PSN, made by the
- * network or the capture. A network that delays packets differently also delays the two copies
- * differently. */
+ * network or the capture. If the network's delay varies, the delay of the two copies varies,
+ * too. */
 static bool may_be_copy(const struct trace_packet *a, const struct trace_packet *b, bool reorders)
 {
     return trace_is_copy(a, b) ||
@@ -214,9 +214,10 @@ static bool others_are_reordered(const struct inferred_setup *s, uint32_t event)
 }
 
 /* Returns whether a NAK that refuses the retransmission of an executed READ or atomic may be the
- * last response that the responder sent. Two conditions must hold. The network reorders responses.
- * Each request that a response captured after the NAK shows as executed is counted by the MSN of
- * the NAK, or a response before the NAK shows it as executed. */
+ * last response that the responder sent. This requires a network that reorders responses. It also
+ * requires an earlier execution of each request that responses captured after the NAK show as
+ * executed: the MSN of the NAK counts the request, or a response before the NAK shows it as
+ * executed. */
 static bool may_be_last(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);

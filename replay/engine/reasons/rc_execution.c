@@ -23,8 +23,8 @@
 #define NO_EXECUTION SIZE_MAX
 
 /* State of the responder while the responses are examined in order. `executed` is the lowest number
- * of executed requests that is compatible with the responses so far. All numbers from there up to
- * `most` are compatible, too. */
+ * of executed requests that is compatible with the responses up to now. All numbers from `executed`
+ * to `most` are compatible. */
 struct execution {
     const struct inferred_setup *s;
     const uint8_t *mark;
@@ -36,7 +36,7 @@ struct execution {
     bool over;       /* the responder sent a fatal NAK */
     size_t most;  /* maximum number of requests that the responder can have executed: a copy of each
                    * of them was sent before the current response */
-    int64_t high; /* highest relative PSN of a request sent so far */
+    int64_t high; /* highest relative PSN of the requests sent up to now */
     uint32_t scanned;
     uint8_t *copies;    /* for each request packet: number of copies sent; 2 means 2 or
                          * more */

@@ -41,8 +41,8 @@ static bool decreases(const struct inferred_setup *s, uint32_t i, uint32_t later
 }
 
 /* Searches the ORDER_NEAR events before response `event` for the latest response that the responder
- * sent before it. If `counts` is set, considers only responses for which counts_messages() returns
- * true. Returns EVENT_NONE if there is none. */
+ * sent before `event`. If `counts` is set, considers only responses for which counts_messages()
+ * returns true. Returns EVENT_NONE if it finds none. */
 static uint32_t response_before(const struct inferred_setup *s, uint32_t event, bool counts)
 {
     for (uint32_t i = event; i-- > 0 && event - i <= ORDER_NEAR;)

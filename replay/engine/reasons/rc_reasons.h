@@ -33,7 +33,7 @@ struct inconclusive_rule {
 
 /* rc_reasons_missing.c: the capture lacks a particular packet. */
 extern const struct inconclusive_rule reasons_missing[];
-/* rc_reasons_order.c: the network reordered or lost packets behind the capture point. */
+/* rc_reasons_order.c: the network reordered or lost packets after they passed the capture point. */
 extern const struct inconclusive_rule reasons_order[];
 /* rc_reasons_program.c: the responder's program or another connection changed the memory. */
 extern const struct inconclusive_rule reasons_program[];
@@ -44,7 +44,7 @@ extern const char inconclusive_copies[];
 /* The reason if the capture does not show which requests arrived, and in which order. */
 extern const char inconclusive_arrivals[];
 
-/* The reason if an earlier connection used the same QPs, and its late requests may have arrived in
+/* The reason: an earlier connection used the same QPs, and its late requests may have arrived in
  * this connection. */
 extern const char inconclusive_stale[];
 
@@ -62,9 +62,9 @@ bool may_answer_stale(const struct response_case *c, const struct field_diffs *d
  * message, and an ACK whose MSN and PSN count more messages than were captured. */
 bool answers_uncaptured_request(const struct inferred_setup *s, uint32_t event, int64_t high);
 
-/* Returns whether the responder may send an ACK with the PSN of a READ or atomic. It may for two
- * reasons. The ACK answers a duplicate of an earlier SEND or WRITE (R109), which the network may
- * have made after the capture point. Or the responder repeats its newest ACK to announce credits
+/* Returns whether the responder may send an ACK with the PSN of a READ or atomic. There are two
+ * reasons: the ACK answers a duplicate of an earlier SEND or WRITE (R109), which the network may
+ * have made after the capture point; or the responder repeats its newest ACK to announce credits
  * (9.7.7.2), which rxe never does. */
 bool may_ack_data(const struct response_case *c);
 

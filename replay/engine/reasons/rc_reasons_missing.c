@@ -88,8 +88,8 @@ static bool is_behind(const struct response_case *c)
 }
 
 /* Returns whether a sequence NAK has the PSN of a captured request that no earlier recorded
- * response shows as executed. The explanation is that the request was lost behind the capture
- * point, and its retransmission was not captured. */
+ * response shows as executed. The explanation is that the request was lost between the capture
+ * point and the responder, and its retransmission was not captured. */
 static bool naks_captured(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -158,8 +158,8 @@ static bool naks_unseen(const struct response_case *c)
  * the recorded requester then retransmitted sooner than it may after an RNR NAK.
  *
  * If so, the recorded responder never received the request that our RNIC refuses with the RNR NAK:
- * the request was lost behind the capture point. The capture also lacks the out-of-order requests
- * that caused the sequence NAK.
+ * the request was lost after it passed the capture point. The capture also lacks the out-of-order
+ * requests that caused the sequence NAK.
  */
 static bool naks_lost(const struct response_case *c)
 {
@@ -241,10 +241,10 @@ static bool answers_late_copy(const struct response_case *c, int64_t rel)
     return c->rxe && copies > 1;
 }
 
-/* Returns whether an ACK has the PSN of a READ or atomic whose response was not captured. One of
- * two facts must explain the ACK. The requester later retransmits the READ or atomic: the response
- * was lost before the capture point, and the ACK announces credits (9.7.7.2). Or the ACK may answer
- * a late copy of the request with the previous PSN (answers_late_copy()). */
+/* Returns whether an ACK has the PSN of a READ or atomic whose response was not captured. There are
+ * two explanations. If the requester later retransmits the READ or atomic, its response was lost
+ * before the capture point, and the ACK announces credits (9.7.7.2). Or the ACK answers a late copy
+ * of the request with the previous PSN (answers_late_copy()). */
 static bool follows_lost_data(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);

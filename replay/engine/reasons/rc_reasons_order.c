@@ -6,9 +6,9 @@
 #include "infer/request_table.h"
 #include "wire/codes.h"
 
-/* This file has the reasons why a difference is inconclusive because of the network behind the
- * capture point. The capture does not show in which order requests arrived or responses were sent,
- * or which copies of a request arrived. */
+/* This file has the reasons why a difference is inconclusive because of the network between the
+ * capture point and the receiver. The capture does not show in which order requests arrived or
+ * responses were sent, or which copies of a request arrived. */
 
 /* Maximum length of the payload of a READ response, bytes. */
 #define PAYLOAD_MAX 4096u
@@ -106,7 +106,7 @@ static bool is_first_answer(const struct response_case *c)
     return true;
 }
 
-/* Returns whether an earlier response has an MSN that exceeds that of this response by at least
+/* Returns whether the MSN of an earlier response exceeds the MSN of this response by at least
  * `least`. */
 static bool follows_msn(const struct response_case *c, int32_t least)
 {
@@ -162,8 +162,8 @@ static bool answers_network_copy(const struct response_case *c)
 }
 
 /* Returns whether the PSN of a response is before the first captured request, and its MSN counts no
- * later message. The explanation is that the network delayed the response behind responses to later
- * requests. */
+ * later message. The explanation is that responses to later requests overtook this response in the
+ * network. */
 static bool answers_before_first(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);
@@ -173,8 +173,8 @@ static bool answers_before_first(const struct response_case *c)
            roce_psn_diff(roce_psn_of(event_packet(s, c->event)->msn), roce_psn_of(s->msn)) <= 0;
 }
 
-/* Returns whether a response counts its own request in the MSN. A READ response First does so if it
- * does so in the whole direction (R103). */
+/* Returns whether the MSN of a response counts the request that it answers. For a READ response
+ * First, the other responses of the direction show this (R103). */
 static bool counts_itself(const struct inferred_setup *s, uint32_t event)
 {
     return counts_messages(s, event) ||
@@ -229,9 +229,9 @@ static bool was_overtaken_nak(const struct response_case *c)
     return false;
 }
 
-/* Returns whether a request after the PSN of sequence NAK `nak` was captured before the NAK, and
- * counts as lost behind the capture point. It may instead have arrived before the NAKed request. It
- * then caused the NAK, and the responder dropped it. */
+/* Returns whether a request with a later PSN than sequence NAK `nak` was captured before the NAK
+ * and counts as lost. Perhaps it was not lost: it arrived before the NAKed request and caused the
+ * NAK, and the responder dropped it. */
 static bool follows_dropped(const struct inferred_setup *s, uint32_t nak)
 {
     for (uint32_t i = nak; i-- > 0 && nak - i <= LOOK_BACK;)
@@ -240,13 +240,13 @@ static bool follows_dropped(const struct inferred_setup *s, uint32_t nak)
     return false;
 }
 
-/* Returns whether a sequence NAK names a request that was lost or reordered behind the capture
- * point, although our RNIC received it in order. One of five facts must show this. The responses to
- * later requests show that no request was lost (`needless`). Or a later response acknowledges the
- * NAKed PSN before another copy of it is captured. Or the requester obeys the NAK and goes back to
- * the NAKed PSN, not to an earlier one. Or the requester sends no further request, because it
- * stopped before it could go back. Or follows_dropped() is true, and a later response shows that
- * the responder executed the request. */
+/* Returns whether the request of a sequence NAK was lost or reordered after the capture point,
+ * although our RNIC received it in order. One of five facts must show this: the responses to later
+ * requests show that no request was lost (`needless`); a later response acknowledges the NAKed PSN
+ * before another copy of the request is captured; the requester obeys the NAK and goes back to the
+ * NAKed PSN, not to an earlier one; the requester sends no further request, because it stopped
+ * before it could go back; follows_dropped() is true, and a later response shows that the responder
+ * executed the request. */
 static bool naks_reordered(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);

@@ -13,8 +13,8 @@
  * searched. A requester does not have more packets in flight. */
 #define LOOK_BACK 1024u
 
-/* Recorded response that differs from our responses, and what the recorded responder and our
- * responder had done before it. */
+/* Recorded response that differs from our responses, with the state of the recorded responder and
+ * of our responder at that time. */
 struct response_case {
     const struct rc_direction *dir;
     uint32_t event;                 /* index into setup.event of the differing recorded response */

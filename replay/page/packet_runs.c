@@ -30,11 +30,11 @@ const char *run_class_name(enum run_class class)
     ((uint32_t)(ROCE_AN_REQUEST | ROCE_AN_RESPONSE | ROCE_AN_REL_PSN | ROCE_AN_MSG_START |         \
                 ROCE_AN_MSG_END | ROCE_AN_REGION))
 
-/* Returns whether a packet is plain: in its run, the members wait, gap, ce, cause, marks and
- * detail are 0. */
+/* Returns whether a packet is plain: in its run, the members wait, waited, gap, ce, cause, marks
+ * and detail are 0. */
 static bool packet_is_plain(const struct roce_flow_result *result)
 {
-    return !(result->flags & ~PLAIN_FLAGS) && !result->findings;
+    return !(result->flags & ~PLAIN_FLAGS) && !result->findings && !result->waited;
 }
 
 /* Returns the class of a packet if the flags alone determine the class, otherwise RUN_CLASS_CNT. */
@@ -132,6 +132,7 @@ static void set_run(struct packet_run *run, const struct roce_flow_in *in,
     run->gap = r->flags & ROCE_AN_PSN_GAP ? r->gap : 0;
     run->ce = (r->flags & ROCE_AN_CE) != 0;
     run->marks = marks_of(pkt->op, r);
+    run->waited = r->waited;
     if (class == RUN_REPEATED_REQUEST) {
         run->cause = (uint8_t)r->cause;
         run->go_back = r->go_back_frame;
@@ -206,12 +207,12 @@ void packet_runs_add(struct packet_runs *runs, const struct roce_flow_in *in,
 
 static bool is_plain(const struct packet_run *run)
 {
-    return run->marks == 0 && run->gap == 0 && run->ce == 0 &&
+    return run->marks == 0 && run->gap == 0 && run->ce == 0 && run->waited == 0 &&
            (run->class <= RUN_ACK || run->class == RUN_OTHER);
 }
 
-/* Runs that may be merged. MERGE_PLAIN: runs without marks. MERGE_EQUAL_MARKS: also runs with equal
- * marks. MERGE_ALL: all runs. */
+/* Runs that may be merged. MERGE_PLAIN: runs without marks and waits. MERGE_EQUAL_MARKS: also runs
+ * with equal marks, the second without a wait. MERGE_ALL: all runs. */
 enum merge_level { MERGE_PLAIN, MERGE_EQUAL_MARKS, MERGE_ALL };
 
 static bool can_merge(const struct packet_run *a, const struct packet_run *b,
@@ -224,7 +225,7 @@ static bool can_merge(const struct packet_run *a, const struct packet_run *b,
         return a->sport == b->sport && a->cause == b->cause && is_plain(a) && is_plain(b);
     case MERGE_EQUAL_MARKS:
         return a->sport == b->sport && a->cause == b->cause && a->go_back == b->go_back &&
-               a->marks == b->marks && a->detail == b->detail;
+               a->marks == b->marks && a->detail == b->detail && b->waited == 0;
     default: return true;
     }
 }

@@ -3,10 +3,10 @@
  * Packet runs: the packets of one stream (page_capture.h), for a graph. A run is one or several
  * consecutive packets that are drawn together. At first each packet is one run. When a stream
  * reaches its limit of runs, neighbouring runs of the same class are merged. Packets with a mark
- * (gap, finding ...) are merged last. After a merge, a packet without a mark is added to the latest
- * run of its class, until this run has as many packets as a merged run. So memory and page size do
- * not depend on the length of the capture, and packets with a mark stay visible. Used by
- * page_capture.c.
+ * (gap, finding ...) and packets that end a wait are merged last. After a merge, a packet without a
+ * mark is added to the latest run of its class, until this run has as many packets as a merged run.
+ * So memory and page size do not depend on the length of the capture, and packets with a mark stay
+ * visible. Used by page_capture.c.
  */
 #ifndef REPLAY_PAGE_PACKET_RUNS_H
 #define REPLAY_PAGE_PACKET_RUNS_H
@@ -57,6 +57,7 @@ struct packet_run {
     /* Retransmission: time that the requester waited before it retransmitted, ns. RNR NAK: RNR
      * timer in the NAK, ns. */
     uint64_t wait;
+    uint64_t waited; /* wait of the requester that ended with the first packet, ns; 0 if none */
     uint32_t first_frame, last_frame, cnt;
     uint32_t psn, span; /* lowest PSN, and number of PSNs from the lowest to the highest */
     uint32_t gap;       /* number of PSNs missing before the first packet */

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Wait bands: the waits of the time budget (time_budget.h), as coloured bands in a graph of
- * packets. Each band ends with a packet run. Called by psn_legend.c and psn_svg.c. */
+ * packets. Each band ends with a packet run; rnic/flow measures its duration (packet_run.waited).
+ * Called by psn_legend.c, psn_svg.c and page_view.c. */
 #ifndef REPLAY_PAGE_WAIT_BANDS_H
 #define REPLAY_PAGE_WAIT_BANDS_H
 
 #include "page/packet_runs.h"
 
 /* Kinds of bands, in the order of the legend. A band ends with a retransmission or a slow response.
- * For the kinds before WAIT_BANDS_AFTER_NAK, the band begins with the latest request. For all
- * others, it begins with the latest packet. */
+ */
 enum wait_band_kind {
     WAIT_BAND_RNR,
     WAIT_BAND_NAK,
-    WAIT_BANDS_AFTER_NAK,
-    WAIT_BAND_TIMEOUT = WAIT_BANDS_AFTER_NAK,
+    WAIT_BAND_TIMEOUT,
     WAIT_BAND_SPURIOUS,
     WAIT_BAND_READ,
     WAIT_BAND_OTHER,

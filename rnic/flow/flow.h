@@ -265,6 +265,8 @@ struct roce_flow_result {
     uint32_t credits;    /* credits in an ACK; ROCE_CREDITS_UNLIMITED for code 31 */
     uint64_t rnr_wait;   /* RNR NAK: advertised wait, ns */
     uint64_t rnr_waited; /* retransmission after an RNR NAK: time that the requester waited, ns */
+    uint64_t waited;     /* wait that ended with this packet, ns: the time that this packet added to
+                          * waited_ns of struct roce_retx_summary, or to response_waits; 0 if none */
     uint32_t ce_frame;   /* CNP: frame of the CE-marked packet that the CNP answers */
     uint64_t cnp_delay;
 

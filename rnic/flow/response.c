@@ -666,8 +666,10 @@ static void note_late_response(struct roce_ctx *ctx, struct roce_req *req)
 
     ns = rsp->started && since < ns ? since : ns;
     if (acked && ns >= ROCE_LONG_WAIT_NS && e->tries == 1 && !req->retx.active &&
-        (roce_opcode_is_answered(roce_opcode(e->op)) || (e->flags & ROCE_SENT_ACKREQ)))
+        (roce_opcode_is_answered(roce_opcode(e->op)) || (e->flags & ROCE_SENT_ACKREQ))) {
         roce_spread_add(&roce_cold(ctx->flow, roce_peer(ctx->sender))->response_waits, ns);
+        ctx->result->waited = ns;
+    }
 }
 
 void roce_response_end(struct roce_ctx *ctx, struct roce_req *req)

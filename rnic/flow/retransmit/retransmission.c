@@ -338,6 +338,7 @@ static void begin_retransmission(struct roce_ctx *ctx, struct roce_sent_packet *
     sum->retx[cause].stalled_ns += stalled;
     silent = waited_before(ctx, e, cause, idle);
     sum->retx[cause].waited_ns += silent;
+    ctx->result->waited = silent;
     if (cause == ROCE_CAUSE_TIMEOUT) {
         note_wait(ctx, sum, psn, idle);
         roce_spurious_watch(ctx, e, psn, stalled, silent, relost);

@@ -5,12 +5,21 @@ draws.
 
 page_numbers.py ROCEDRILL CAPTURE..."""
 import json
+import os
 import re
+import struct
 import subprocess
 import sys
 import tempfile
 
 from page_captures import write_incast
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../traces"))
+from connection_builder import MS, Connection  # noqa: E402
+
+# For each cause of a wait, the class of its bands in the graph of packets.
+BANDS = {"response": "slow", "timeout": "timeout", "spurious_timeout": "spurious", "read_gap": "response-again", "rnr_nak": "rnr",
+         "sequence_nak": "nak", "unknown": "other"}
 
 failures = 0
 
@@ -108,9 +117,25 @@ def check_budget(name, line, conn):
         fail(name, f"{where} {parts} of {all_ns} ns")
 
 
+def check_bands(name, line, conn):
+    """Expects that the bands of the side that waited longer are the waits of the JSON. Single packets only: merged ones have lost
+    some of the bands."""
+    want, have = {}, {}
+    for wait in line["waits"] if conn.get("runs") else []:
+        if wait["cause"] in BANDS:
+            want[wait["side"], BANDS[wait["cause"]]] = wait["ns"]
+    for direction, entry, _, ns in conn.get("bands", []):
+        band = "ab"[direction], conn["legends"][direction][entry][0]
+        if line["waits"] and band[0] == line["waits"][0]["side"]:
+            have[band] = have.get(band, 0) + ns
+    if want != have:
+        fail(name, f"connection {line['connection']}: bands {have}, JSON {want}")
+
+
 def check_conn(name, line, conn):
     check_copies(name, conn)
     check_budget(name, line, conn)
+    check_bands(name, line, conn)
     check_row(name, line, conn)
     for key, value in without_empty(line).items():
         if conn.get(key) != value:
@@ -200,9 +225,27 @@ def check_threads(rocedrill, folder):
         fail("incast", f"pages of 1, 2 and 5 threads have {[len(page) for page in pages]} characters")
 
 
+def write_overtaken(path):
+    """Writes a capture in which responses to a READ overtake others and come late."""
+    t = Connection(mtu=1024)
+    psn, request = t.read(0, 6 * 1024)
+    t.add(0, request)
+    responses = t.responses(1, psn, 6 * 1024)
+    for i, wait in (0, 0), (5, 12), (4, 15), (1, 0), (2, 0), (3, 20):
+        t.now += wait * MS
+        t.add(1, responses[i])
+    t.add_all(0, t.write(0, 1024))
+    t.acknowledge(0)
+    with open(path, "wb") as out:
+        out.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262144, 1))
+        for time, data in t.frames:
+            out.write(struct.pack("<IIII", *divmod(time, 10 ** 9), len(data), len(data)) + data)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        for name in sys.argv[2:]:
+        write_overtaken(f"{folder}/overtaken.pcap")
+        for name in [*sys.argv[2:], f"{folder}/overtaken.pcap"]:
             check(sys.argv[1], name, folder)
         check_threads(sys.argv[1], folder)
     sys.exit(failures > 0)

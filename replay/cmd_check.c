@@ -74,10 +74,9 @@ static const struct cli_option rows[] = {
     {"fail-on", OPT_FAIL_ON, "WHAT",
      "results that also give exit status 1: error (the default: none), failed (a QP or connection "
      "failed or got stuck), slow (failed, or the report explains a slow connection), warn (failed, "
-     "or a warning), note (failed, or any finding) or slower=PERCENT (the rate is so much lower "
-     "than "
-     "that of --baseline, or the median latency so much higher; also together with one of the "
-     "other words)"},
+     "or a warning), note (failed, or any finding) or slower=PERCENT (compared with --baseline, "
+     "the rate is lower by PERCENT or the median latency higher by PERCENT); repeat the option to "
+     "combine slower with another word"},
     {"no-icrc", OPT_NO_ICRC, NULL, "do not compute ICRCs"},
     {"jobs", 'J', "N",
      "check N captures at a time, or judge the packets of one capture with N threads"},

@@ -275,8 +275,8 @@ static void print_resumed(FILE *out, const struct inferred_setup *s)
     if (s->recorded->after_gap)
         fprintf(
             out,
-            "  resumes   after frame %u, behind a gap: the capture lacks the request with PSN %u, "
-            "which the responder executed\n",
+            "  resumes   after frame %u, with the next message: the capture lacks the request with "
+            "PSN %u, which the responder executed\n",
             s->recorded->gap_after_frame, s->recorded->gap_psn);
 }
 

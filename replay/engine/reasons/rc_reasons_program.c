@@ -11,7 +11,7 @@
  * memory last. */
 
 const char inconclusive_stale[] =
-    "does not show which requests of the use of the QPs before this one arrived";
+    "does not show which late requests of the previous connection on these QPs arrived";
 
 const char inconclusive_twice[] =
     "does not show whether the QPs were used again or the responder executed this atomic twice";

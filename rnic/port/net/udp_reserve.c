@@ -49,8 +49,8 @@ int rnic_udp_reserve_open(struct rnic_udp_reserve *reserve, struct error *why)
             reserve->fd[i] != -EADDRNOTAVAIL)
             error = reserve->fd[i];
     if (error == -EADDRINUSE)
-        error_set(why, "UDP port 4791 is in use: unload rdma_rxe (rdma link delete), or end the "
-                       "program that uses the port");
+        error_set(why, "UDP port 4791 is in use: delete the rxe links (rdma link delete NAME) and "
+                       "unload rdma_rxe, or end the program that uses the port");
     else if (error)
         error_set(why, "cannot reserve UDP port 4791: %s", strerror(-error));
     if (error)

@@ -77,6 +77,8 @@ int ibv_dealloc_pd(struct ibv_pd *ibv)
     else if ((result = verbs_errno(rnic_pd_del(pd->rnic))) == 0)
         rnic_map_del(&hca->pds, vctx_key(ibv->context, ibv->handle));
     vhca_unlock(hca);
+    if (result == 0 && pd->td)
+        pd->td->refs--;
     if (result == 0)
         free(pd);
     return result;
@@ -113,17 +115,20 @@ void ibv_unimport_pd(struct ibv_pd *pd)
 
 struct ibv_td *vtd_alloc(struct ibv_context *context, struct ibv_td_init_attr *attr)
 {
-    struct ibv_td *td = attr->comp_mask ? NULL : calloc(1, sizeof *td);
+    struct vtd *td = attr->comp_mask ? NULL : calloc(1, sizeof *td);
     if (!td) {
         errno = attr->comp_mask ? EINVAL : ENOMEM;
         return NULL;
     }
-    td->context = context;
-    return td;
+    td->ibv.context = context;
+    return &td->ibv;
 }
 
-int vtd_dealloc(struct ibv_td *td)
+int vtd_dealloc(struct ibv_td *ibv)
 {
+    struct vtd *td = vtd_of(ibv);
+    if (td->refs > 0)
+        return EBUSY; /* as mlx5 */
     free(td);
     return 0;
 }
@@ -158,6 +163,10 @@ struct ibv_pd *vpd_alloc_parent(struct ibv_context *context,
     vhca_lock(pd->parent->hca);
     pd->parent->refs++;
     vhca_unlock(pd->parent->hca);
+    if (attr->td) {
+        pd->td = vtd_of(attr->td);
+        pd->td->refs++;
+    }
     return &pd->ibv;
 }
 

@@ -205,8 +205,14 @@ struct vpd {
     struct rnic_pd *rnic;
     struct vhca *hca;   /* software RNIC to which the PD belongs */
     struct vpd *parent; /* PD that a parent domain refers to; NULL: not a parent domain */
+    struct vtd *td;     /* thread domain of a parent domain; NULL: none */
     unsigned refs;      /* number of parent domains that use this PD or, for a parent domain, of
                          * QPs, SRQs and CQs that use it; under the device's lock */
+};
+
+struct vtd {
+    struct ibv_td ibv;     /* must be first */
+    _Atomic unsigned refs; /* number of parent domains that use this thread domain */
 };
 
 struct vmr {
@@ -359,6 +365,11 @@ static inline struct vqp *vqp_of(struct ibv_qp *qp)
 static inline struct vpd *vpd_of(struct ibv_pd *pd)
 {
     return (struct vpd *)(void *)pd;
+}
+
+static inline struct vtd *vtd_of(struct ibv_td *td)
+{
+    return (struct vtd *)(void *)td;
 }
 
 static inline struct vmr *vmr_of(struct ibv_mr *mr)

@@ -253,7 +253,7 @@ static void parent_domain(void)
         ibv_alloc_parent_domain(context, &(struct ibv_parent_domain_init_attr){.pd = pd, .td = td});
     char buf[16];
     struct ibv_mr *mr = parent ? ibv_reg_mr(parent, buf, sizeof buf, 0) : NULL;
-    MUST(parent && mr);
+    MUST(parent && mr && ibv_dealloc_td(td) == EBUSY);
     MUST(ibv_dealloc_pd(pd) == EBUSY);
     /* A CQ, a QP and an SRQ use the parent domain, one after the other. */
     struct ibv_cq_init_attr_ex cq_attr = {

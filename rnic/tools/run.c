@@ -473,7 +473,7 @@ static int end_watch(struct watch *watch, const struct run_folder *folder, const
     bool whole = run_folder_is_whole(folder, "--selfcheck", "packets", " and were not judged");
     if (result.nothing && whole && !result.unreadable) {
         complain("--selfcheck", result.opened
-                                    ? "no packet was recorded, so nothing was judged"
+                                    ? "no RoCE packet was recorded, so nothing was judged"
                                     : "no packet was recorded: the program opened no device");
         if (result.opened)
             result.verdict = 0;

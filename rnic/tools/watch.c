@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "pcapng/pcapng.h"
 #include "pcapng/pcapng_merge.h"
+#include "wire/pkt.h"
 
 #define PERIOD_NS 10000000 /* time between two reads of the recordings, ns */
 /* maximum time from the kernel's time stamp of a received frame until its process records the
@@ -33,6 +34,7 @@
 #define READ_BYTES  (256u * 1024)
 #define COMMENT_LEN 512u
 #define SECTION_LEN (COMMENT_LEN + 128)
+#define HELD_MAX    65536u /* limit of the blocks before the first RoCE packet */
 
 /* A recording (of one interface of one process), which is read while it grows. */
 struct tail {
@@ -56,6 +58,8 @@ struct watch {
     uint8_t *buf;
     FILE *copy;
     bool copy_failed;
+    uint8_t held[HELD_MAX]; /* blocks before the first RoCE packet, not yet passed on */
+    size_t held_len;
     bool opened;               /* a program opened a device, and therefore began a recording */
     char comment[COMMENT_LEN]; /* comment of the copy, padded with spaces; "": none */
     bool begun;                /* the section header of the copy was written */
@@ -170,24 +174,44 @@ static void give_comment(struct watch *watch, const char *comment)
                        pcapng_section_with(section, sizeof section, PCAPNG_RNIC, comment));
 }
 
-/* Passes a block to the copy only. */
-static void give_to_copy(void *user, const uint8_t *block, size_t len)
+static bool has_roce_packet(const uint8_t *block, size_t len)
+{
+    static const size_t head = 28, tail = 4; /* bytes of an enhanced packet block */
+    struct roce_pkt pkt;
+    if (len < head + tail || roce_le32_get(block) != PCAPNG_PACKET)
+        return false;
+    size_t cap_len = roce_le32_get(block + 20), wire_len = roce_le32_get(block + 24);
+    return cap_len <= len - head - tail && cap_len <= wire_len &&
+           roce_pkt_parse(&pkt, ROCE_LINK_ETHERNET, block + head, cap_len, wire_len) !=
+               ROCE_ERR_NOT_ROCE;
+}
+
+/* Keeps a block for the validator. Returns false if there is no room. */
+static bool hold(struct watch *watch, const uint8_t *block, size_t len)
+{
+    if (len > HELD_MAX - watch->held_len)
+        return false;
+    memcpy(watch->held + watch->held_len, block, len);
+    watch->held_len += len;
+    return true;
+}
+
+/* Passes one block of the merged recording to the copy and to the validator. The validator starts
+ * with the first RoCE packet, because it cannot judge a capture without one; blocks before it are
+ * kept. The validator gets the comment of watch_start() first, so that its messages during the run
+ * are right, too. */
+static void give(void *user, const uint8_t *block, size_t len)
 {
     struct watch *watch = user;
     if (watch->copy)
         copy_block(watch, block, len);
-}
-
-/* Passes one block of the merged recording to the copy and to the validator. The validator gets the
- * comment of watch_start() first, so that its messages during the run are right, too. */
-static void give(void *user, const uint8_t *block, size_t len)
-{
-    struct watch *watch = user;
-    give_to_copy(watch, block, len);
+    if (!watch->validator && !has_roce_packet(block, len) && hold(watch, block, len))
+        return;
     if (!watch->validator) {
         start_validator(watch);
         if (*watch->comment)
             give_comment(watch, watch->comment);
+        write_to_validator(watch, watch->held, watch->held_len);
     }
     note_progress(watch);
     write_to_validator(watch, block, len);
@@ -292,12 +316,7 @@ static void *run(void *user)
         read_all(watch);
         if (over || pcapng_merge_waiting(watch->merge) > WAIT_MAX)
             now = UINT64_MAX;
-        /* Until a frame waits there are only the headers of recordings. The validator starts with
-         * the first frame, because it cannot judge a capture without frames. */
-        if (watch->validator || pcapng_merge_waiting(watch->merge) > 0)
-            pcapng_merge_take(watch->merge, now == UINT64_MAX ? now : now - LATE_NS, give, watch);
-        else if (over)
-            pcapng_merge_take(watch->merge, now, give_to_copy, watch);
+        pcapng_merge_take(watch->merge, now == UINT64_MAX ? now : now - LATE_NS, give, watch);
     }
     return NULL;
 }

@@ -278,6 +278,27 @@ static void invalid_requests_are_refused(void)
     close_dev();
 }
 
+/* agent.md states the limits of the data bytes: 256 KiB in a request or reply, 64 KiB of crc. */
+static void bytes_of_a_request_are_limited(void)
+{
+    static char request[2 * 262145 + 64];
+    size_t begin;
+
+    open_dev();
+    SAY("{\"op\":\"mr\",\"len\":300000}", "\"mr\":0");
+    SAY("{\"op\":\"load\",\"mr\":0,\"off\":8,\"len\":262144}", "\"ok\":true");
+    SAY("{\"op\":\"load\",\"mr\":0,\"off\":8,\"len\":262145}", "at most 262144 bytes");
+    SAY("{\"op\":\"crc\",\"mr\":0,\"off\":8,\"len\":65536}", "\"ok\":true");
+    SAY("{\"op\":\"crc\",\"mr\":0,\"off\":8,\"len\":65537}", "at most 65536 bytes");
+    for (unsigned more = 0; more <= 1; more++) {
+        begin = (size_t)sprintf(request, "{\"op\":\"store\",\"mr\":0,\"hex\":\"");
+        memset(request + begin, '1', 2 * (262144 + more));
+        strcpy(request + begin + (size_t)2 * (262144 + more), "\"}");
+        SAY(request, more ? "at most 262144 bytes" : "\"ok\":true");
+    }
+    close_dev();
+}
+
 /* An atomic always has 8 bytes. If its request contains data, the agent ignores the data. */
 static void data_of_an_atomic_is_ignored(void)
 {
@@ -360,6 +381,6 @@ static void device_of_another_name_is_refused_with_those_that_exist(void)
 
 SUITE("replay.agent", TEST(a_session_does_what_replay_needs), TEST(a_session_does_what_drills_need),
       TEST(domains_and_completion_queues), TEST(other_services), TEST(invalid_requests_are_refused),
-      TEST(data_of_an_atomic_is_ignored), TEST(unknown_operation_has_an_error_message),
-      TEST(failed_request_leaves_no_object),
+      TEST(bytes_of_a_request_are_limited), TEST(data_of_an_atomic_is_ignored),
+      TEST(unknown_operation_has_an_error_message), TEST(failed_request_leaves_no_object),
       TEST(device_of_another_name_is_refused_with_those_that_exist))

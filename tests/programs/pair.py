@@ -54,7 +54,7 @@ def main():
     args = parser.parse_args()
     commands = args.commands[1:] if args.commands[:1] == ["--"] else args.commands
     cut = commands.index("---")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # SystemExit also ends the started programs
+    signal.signal(signal.SIGTERM, stacks.leave)
     end = time.monotonic() + args.timeout
     server = start(commands[:cut])
     processes = [("server", server)]

@@ -73,6 +73,13 @@ def kill(pids):
             pass
 
 
+def leave(*_):
+    """Ends this script at SIGTERM: SystemExit also ends the started programs. The kernel sends a second SIGTERM if rnic-run
+    is killed, because each of its threads was a parent of this process. That one must not interrupt the end."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.exit("ended")
+
+
 def end(*pids):
     """Kills the processes. rnic-run and rocedrill get up to 5 s to clean up after the others have ended."""
     every = family(*pids)
@@ -205,7 +212,7 @@ def main():
     if args.after is None:
         print(show(*map(int, words)), end="")
         return 0
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # SystemExit also ends the started programs
+    signal.signal(signal.SIGTERM, leave)
     status, text = watch(words, args.after)
     print(text, end="", flush=True)
     return status if status >= 0 else 128 - status

@@ -44,8 +44,7 @@ struct rnic_cm_addr {
 enum rnic_cm_unknown {
     RNIC_CM_UNKNOWN_SERVICE, /* a REQ or SIDR_REQ for a service id for which this engine has no
                               * listener */
-    RNIC_CM_UNKNOWN_COMM_ID, /* a DREQ for a communication id whose prefix is that of another
-                              * engine */
+    RNIC_CM_UNKNOWN_COMM_ID, /* a DREQ for a communication id with the prefix of another engine */
 };
 
 struct rnic_cm_attr {

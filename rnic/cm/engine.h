@@ -21,7 +21,7 @@
 
 /* List of exchanges, the oldest one first. The engine has three kinds of lists. cm->half_open
  * contains all half-open exchanges (half_open.c). Each list in cm->by_source contains the half-open
- * exchanges whose peer GIDs have the same hash. cm->rejected contains the rejected exchanges. */
+ * exchanges of the peers with one hash of the GID. cm->rejected contains the rejected exchanges. */
 struct cm_source {
     struct rnic_list ids;
     unsigned cnt;

@@ -9,8 +9,8 @@
 #define HALF_OPEN_SOURCE 2048u
 #define HALF_OPEN_MAX    8192u
 
-/* Maximum number of rejected exchanges whose REJ is stored. If the peer of an exchange that is no
- * longer stored repeats its REQ, the REQ counts as new and is rejected again. */
+/* Maximum number of rejected exchanges that are stored with their REJ. If a peer repeats the REQ of
+ * an exchange that is no longer stored, the REQ counts as new and is rejected again. */
 #define REJECTED_MAX 1024u
 
 /* Ends a half-open or rejected exchange before its timeout. The program gets the event that it

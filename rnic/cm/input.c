@@ -115,8 +115,8 @@ static enum roce_cm_rej_reason req_reject_reason(const struct roce_cm_msg *msg,
     if (req->mtu < 1 || req->mtu > 5)
         return ROCE_CM_REJ_INVALID_MTU;
     if ((req->pkey ^ RNIC_CM_PKEY) & 0x7FFF)
-        return ROCE_CM_REJ_INVALID_GID; /* the P_Key is not that of the port; Linux uses this
-                                         * reason, too */
+        return ROCE_CM_REJ_INVALID_GID; /* the request has another P_Key than the port; Linux uses
+                                         * this reason, too */
     if (memcmp(req->primary_remote_gid, addr->local, 16) != 0)
         return ROCE_CM_REJ_INVALID_GID;
     if (req->local_qpn < 2 || req->local_qpn == ROCE_QP_MULTICAST)
@@ -156,8 +156,8 @@ static bool on_req(struct rnic_cm *cm, const struct roce_cm_msg *msg,
     }
     reason = req_reject_reason(msg, addr);
     stale = cm_find_qpn(cm, req->local_qpn, req->local_ca_guid, addr);
-    /* A connection of this engine already has the peer's QPN in the REQ as its remote QPN. This
-     * connection is stale, because the peer now uses the QP for another connection (R231). */
+    /* The QPN in the REQ is already the remote QPN of another connection of this engine. That
+     * connection is stale, because the peer now uses the QP for the new connection (R231). */
     if (!reason && stale && !RNIC_FAULT(CM_STALE)) {
         reason = ROCE_CM_REJ_STALE;
         if (stale->state == RNIC_CM_CONNECTED)
@@ -208,7 +208,7 @@ static bool on_rej(struct rnic_cm *cm, const struct roce_cm_msg *msg,
     struct rnic_cm_id *id = find_id(cm, msg->rej.remote_comm_id, msg->rej.local_comm_id, addr);
 
     /* If the peer timed out before it received our communication id, its REJ contains its CA GUID
-     * instead of our id. */
+     * in place of this id. */
     if (!id && msg->rej.reason == ROCE_CM_REJ_TIMEOUT && msg->rej.info_len >= 8)
         id = cm_find_remote(cm, msg->rej.local_comm_id, roce_bits_get(msg->rej.info, 0, 0, 64),
                             addr);

@@ -100,9 +100,9 @@ static bool grow_counters(struct impair *impair)
     return true;
 }
 
-/* Counts a frame that the rule selects and can change. Returns the number of selected frames of
- * this connection so far, including this frame. If the rule has psn=, only frames with the PSN and
- * kind of this frame count. Returns 0 if out of memory. */
+/* Counts a frame that the rule selects and can change. Returns the number of frames of this
+ * connection that the rule has selected, including this frame. If the rule has psn=, only frames
+ * with the PSN and kind of this frame count. Returns 0 if out of memory. */
 static uint32_t count_occurrence(struct impair *impair, size_t rule, const struct impair_frame *in,
                                  const struct roce_pkt *pkt, unsigned kind)
 {

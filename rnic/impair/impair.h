@@ -64,8 +64,8 @@ struct impair_result {
     uint32_t hold; /* number of later frames that must arrive before this frame arrives; 0: none */
     bool changed;  /* `data` differs from the original frame */
     bool damaged;  /* the frame was changed so that a conformant receiver drops it */
-    bool forged;   /* the frame was changed so that a receiver accepts it, although its sender
-                    * never sent such a packet */
+    bool forged;   /* a rule changed the frame, and the receiver accepts it, although the sender
+                    * never sent this packet */
     size_t len;
     uint8_t data[ROCE_FRAME_MAX];
     char note[IMPAIR_NOTE_MAX]; /* text of the rules that were applied, or "" */

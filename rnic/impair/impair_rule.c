@@ -67,7 +67,7 @@ static const char grammar[] =
  * describes the correct syntax. */
 struct item {
     char text[IMPAIR_RULE_TEXT_MAX];
-    const char *expected; /* description of the expected syntax; NULL: no error so far */
+    const char *expected; /* description of the expected syntax; NULL: no error yet */
     char names[400];      /* buffer for a list of names in `expected` */
 };
 

@@ -238,7 +238,8 @@ size_t pcapng_iface_description(bool big, const uint8_t *block, uint32_t len, ch
 struct block {
     uint8_t *buf;
     size_t cap;
-    size_t len; /* length of the block so far; SIZE_MAX: the buffer is too short */
+    size_t len; /* length of the part of the block that is already written; SIZE_MAX: the buffer is
+                   too short */
     bool big;
 };
 

@@ -12,9 +12,9 @@
  *   6. pcapng_merge_del().
  *
  * A recording contains marks. No frame that the process sends after a mark has an earlier time
- * stamp than the mark. A received frame can have one, because the kernel stamps it before the
- * process reads and records it. So pcapng_merge_take() may pass on a received frame after later
- * frames.
+ * stamp than the mark. A received frame can have an earlier time stamp, because the kernel stamps
+ * it before the process reads and records it. So pcapng_merge_take() may pass on a received frame
+ * after later frames.
  *
  * Errors: -EINVAL for a stream that is not a recording of record.h, and -ENOMEM.
  */
@@ -29,7 +29,7 @@
  * UINT64_MAX means that no frame is being sent. */
 size_t pcapng_mark(uint8_t *buf, size_t cap, uint64_t time);
 
-/* Interfaces of a file that is the result of a merge. */
+/* Interfaces of the merged file. */
 struct pcapng_ifaces {
     uint8_t **block; /* copies of the interface blocks */
     uint32_t cnt;

@@ -122,8 +122,8 @@ static int try_filter(void)
     return WIFEXITED(status) ? WEXITSTATUS(status) : EPERM;
 }
 
-/* Returns whether the program `rocedrill` says that it was built without libseccomp. Returns false
- * if there is no such program. */
+/* Returns whether the program `rocedrill` reports that it was built without libseccomp. Returns
+ * false if `rocedrill` is not installed. */
 static bool built_without_sandbox(const char *rocedrill)
 {
     char text[512] = "";

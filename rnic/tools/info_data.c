@@ -17,8 +17,8 @@ int info_devices(void (*print)(const struct rnic_iface *iface))
                 why.text[0] ? why.text : strerror(-result));
         return 1;
     }
-    /* In the separate network of rnic-run, programs have no device for the other end of the link.
-     */
+    /* In the separate network namespace of rnic-run, the link has two ends. Programs have a device
+     * for only one of them. */
     for (size_t i = 0; i < cnt; i++)
         if (list[i].path_mtu > 0 && strcmp(list[i].name, NETNS_LINK "-peer") != 0)
             print(&list[i]);

@@ -54,8 +54,8 @@ static int parse_udp(struct roce_walk *walk)
     if (pkt->udp.dport != ROCE_UDP_PORT)
         return ROCE_ERR_NOT_ROCE;
     if (roce_pkt_defect(pkt, ROCE_DEFECT_IP_FRAGMENT))
-        return ROCE_OK; /* in a first fragment, the UDP length is that of the whole datagram, so
-                         * do not compare it with the length of the IP packet */
+        return ROCE_OK; /* in a first fragment, the UDP length counts the whole datagram, so do not
+                         * compare it with the length of the IP packet */
     limit_end(walk, udp_off + pkt->udp.len, ROCE_DEFECT_UDP_LEN);
     if (walk->end != ip_end) /* the IP packet has bytes after the UDP datagram */
         roce_walk_defect(walk, ROCE_DEFECT_UDP_LEN);

@@ -17,9 +17,8 @@ struct roce_header_template {
     enum roce_encap encap;
     uint8_t len;
     uint8_t net_off;                         /* offset of the IP header or GRH */
-    uint8_t bytes[ROCE_HEADER_TEMPLATE_MAX]; /* the headers; lengths and checksum are those of a
-                                              * packet whose transport part (BTH to ICRC) is
-                                              * empty */
+    uint8_t bytes[ROCE_HEADER_TEMPLATE_MAX]; /* the headers of a packet; lengths and checksum are
+                                              * right for an empty transport part (BTH to ICRC) */
 };
 
 /* Builds the template of `model`, which must have an encapsulation on Ethernet, at most one VLAN

@@ -24,7 +24,7 @@
  */
 #define MASK_LEN   ROCE_CRC_ONES
 #define PLACES_MAX 16
-/* maximum length of a packet that is copied as a whole to set the masked bits in the copy */
+/* packets up to this length are copied as a whole, to set the masked bits in the copy */
 #define SHORT_MAX 128
 
 /* clang-format off */

@@ -96,8 +96,8 @@ static inline const struct roce_opcode *roce_opcode(uint8_t value)
     return &roce_opcodes[value];
 }
 
-/* Returns the opcode of service `svc` that has the low 5 bits of `rc_opcode`, an opcode of RC. If
- * the service has no such opcode, the result is a reserved opcode. */
+/* Returns the opcode of service `svc` with the low 5 bits of `rc_opcode`, an opcode of RC. The
+ * result is a reserved opcode if the service does not define one with these bits. */
 static inline const struct roce_opcode *roce_opcode_in(uint8_t rc_opcode, enum roce_svc svc)
 {
     return roce_opcode((uint8_t)((unsigned)svc << 5 | rc_opcode));

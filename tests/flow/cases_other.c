@@ -104,7 +104,7 @@ CASE(CE_NO_CNP)
 
 /* ---- cases of CM messages -------------------------------------------------------------------- */
 
-/* Sends a REQ in whose MAD the byte at `off` is `value`. */
+/* Sends a REQ. In its MAD, the byte at `off` is `value`. */
 static void odd_mad(struct flowgen *g, size_t off, uint8_t value)
 {
     struct roce_cm_msg m = flowgen_cm_req(g);

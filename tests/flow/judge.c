@@ -103,8 +103,8 @@ static bool is_there(const struct judge_spoil *s, const struct flowgen_frame *f,
 /* ---- comparison of analysis engines ---------------------------------------------------------- */
 
 /* Two more analysis engines judge the same packets: one without the fast path (flow/fast_path.c),
- * and one that stores no results. The functions below compare the findings, results and summaries
- * of the engines, which must be equal. */
+ * and one that stores no results. The findings, results and summaries of the three engines must be
+ * equal; the following functions compare them. */
 static bool same_finding(const struct roce_finding *a, const struct roce_finding *b)
 {
     return a->rule == b->rule && a->severity == b->severity && a->frame == b->frame &&

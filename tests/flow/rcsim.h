@@ -3,7 +3,7 @@
  * Rcsim: simulates an RC connection between two conformant ends and the network between them. Where
  * the specification allows several behaviours, the ends choose at random: number of outstanding
  * requests, acknowledgements, credits, RNR NAKs, MSNs of READ responses. The network loses packets
- * before and behind the capture point. The frames are added to a flowgen in the order in which they
+ * before and after the capture point. The frames are added to a flowgen in the order in which they
  * pass the capture point.
  */
 #ifndef TEST_RCSIM_H

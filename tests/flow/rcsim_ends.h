@@ -83,7 +83,7 @@ static inline bool rcsim_uses_rq(enum rcsim_op op)
 /* Returns true with a probability of `permille`. */
 bool rcsim_chance(struct rcsim *s, uint32_t permille);
 
-/* Sends a packet from side `from`. The network may lose it before or behind the capture point. */
+/* Sends a packet from side `from`. The network may lose it before or after the capture point. */
 void rcsim_transmit(struct rcsim *s, int from, struct rcsim_event v);
 
 /* ---- rcsim_ends.c: requester and responder --------------------------------------------------- */

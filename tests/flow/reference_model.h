@@ -56,7 +56,7 @@ struct model_side {
     uint64_t retx_episodes[ROCE_CAUSE_CNT], retx_packets[ROCE_CAUSE_CNT];
     uint64_t retx_bytes[ROCE_CAUSE_CNT], stalled_ns[ROCE_CAUSE_CNT];
     uint64_t missing;      /* number of PSNs that were missing when a later PSN was captured */
-    uint64_t out_of_order; /* number of packets whose first transmission was captured after a later
+    uint64_t out_of_order; /* number of packets that were first captured after a packet with a later
                             * PSN */
     uint64_t copies;       /* packets captured a second time */
     uint64_t psn_naks, rnr_naks;

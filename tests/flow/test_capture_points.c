@@ -67,8 +67,9 @@ static void rnr_wait_of_two_clocks_is_no_error(void)
         {900000, 1330000, 1, ROCE_SEV_NOTE}, /* the NAK may be captured late, because another clock
                                               * stamped it */
         {900000, 1330000, 1000000,
-         ROCE_SEV_NOTE},                     /* the difference is within the clock resolution */
-        {200000, 1100000, 1, ROCE_SEV_WARN}, /* the ACK timer may be shorter than that of the CM */
+         ROCE_SEV_NOTE}, /* the difference is within the clock resolution */
+        {200000, 1100000, 1,
+         ROCE_SEV_WARN}, /* the ACK timer may be shorter than the timeout in the CM messages */
         {900000, 999000, 1, ROCE_SEV_ERROR},
     };
 
@@ -90,7 +91,7 @@ static void rnr_wait_of_two_clocks_is_no_error(void)
     }
 }
 
-/* The response to a READ is lost behind the capture point. An RNR NAK for a later request then
+/* The response to a READ is lost after the capture point. An RNR NAK for a later request then
  * makes the requester go back at once (R139), so its short wait must not be reported. The
  * retransmitted READ request is not captured. Without a READ, the short wait must be an ERROR. */
 static void lost_read_response_explains_the_go_back(void)
@@ -109,7 +110,7 @@ static void lost_read_response_explains_the_go_back(void)
     }
 }
 
-/* The response to a READ is lost behind the capture point. Ten WRITEs follow, and a SEND that gets
+/* The response to a READ is lost after the capture point. Ten WRITEs follow, and a SEND that gets
  * an RNR NAK. The requester goes back to the READ at once (R139), so its short wait must not be an
  * ERROR. Without the READ, the short wait must be an ERROR. */
 static void earlier_read_explains_the_go_back(void)
@@ -192,10 +193,11 @@ static void swapped_first_packets_are_out_of_order(void)
     }
 }
 
-/* Sequence NAKs for packets that were delayed, not lost, must be counted. The network delayed a
- * packet behind the capture point if the PSN of a second NAK is above that of the packet, and its
- * retransmission was not captured before. The network delayed a packet before the capture point if
- * the packet was captured out of order. A NAK for any other packet shows a loss. */
+/* Sequence NAKs for packets that were delayed, not lost, must be counted. There are two signs of a
+ * delayed packet. If the packet was captured out of order, the network delayed it before the
+ * capture point. If a second NAK has a higher PSN than the packet although no retransmission was
+ * captured before, the network delayed it after the capture point. A NAK for any other packet shows
+ * a loss. */
 static void naks_for_late_packets_are_counted(void)
 {
     static const struct {
@@ -276,8 +278,8 @@ static void naks_for_unseen_requests_are_counted(void)
     }
 }
 
-/* A READ request is late behind the capture point. The responder sends a NAK for it, and then the
- * first response, before the requester retransmits. */
+/* The network delays a READ request after the capture point. The responder sends a NAK for the
+ * READ, and then the first response to it, before the requester retransmits. */
 static void late_read_request_is_not_lost(void)
 {
     struct flowgen g;
@@ -336,7 +338,7 @@ static void nak_before_the_round_trip_shows_a_late_packet(void)
 }
 
 /* A request is so late that its retransmission is captured first. The late request must count as
- * out of order, and neither as a copy nor as another retransmission. */
+ * out of order. It must not count as a copy or as another retransmission. */
 static void late_request_behind_its_retransmission_is_out_of_order(void)
 {
     for (unsigned ids = 0; ids < 2; ids++) {

@@ -316,9 +316,9 @@ static void rnr_retry_count_comes_from_the_peer(void)
     }
 }
 
-/* The timeout in the REQ is for the passive side. The active side computes its own from the target
- * ACK delay in the REP (R239), here 268 ms. A retransmission after 400 ms is in time for the active
- * side, and late for the passive side, whose timeout is 67 ms. */
+/* The timeout in the REQ is for the passive side, here 67 ms. The active side computes its timeout
+ * from the target ACK delay in the REP (R239), here 268 ms. A retransmission after 400 ms is in
+ * time for the active side, and late for the passive side. */
 static void timeout_of_the_active_side_comes_from_the_rep(void)
 {
     for (int side = 0; side < 2; side++) {

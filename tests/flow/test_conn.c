@@ -542,9 +542,9 @@ static void short_connection_is_paired_by_msn(void)
     }
 }
 
-/* A short connection uses another source port in each direction. rnic/flow must pair
- * the directions when the MSNs of two responses match the requests of the other direction, or else
- * at the end of the capture. */
+/* A short connection uses another source port in each direction. rnic/flow must pair the directions
+ * when the MSNs of two responses match the requests of the opposite direction. If no MSNs match, it
+ * must pair them at the end of the capture. */
 static void short_connection_with_two_ports_is_paired(void)
 {
     for (uint32_t answers = 1; answers < 4; answers++) {
@@ -588,7 +588,8 @@ static void naks_without_requests_are_reported(void)
     EXPECT_EQ(v.totals.rules[ROCE_RULE_SEQ_NAK], 1);
     EXPECT_EQ(v.totals.rules[ROCE_RULE_FATAL_NAK], 1);
     EXPECT_EQ(v.conn[0].facts.end, ROCE_END_NAK);
-    EXPECT_EQ(v.conn[0].facts.end_side, 1); /* side whose requests are not in the capture */
+    EXPECT_EQ(v.conn[0].facts.end_side,
+              1); /* side that sent the requests that are not in the capture */
     EXPECT_EQ(v.conn[0].facts.end_syndrome, 0x62);
 }
 
@@ -681,9 +682,9 @@ static void lone_uc_directions_are_paired(void)
 
 /* A packet has another transport service than the first packet of the QP. The finding must name
  * both services. */
-/* A WRITE in one direction and a READ in the other direction are not answered. The UDP source port
- * follows from both QPNs, which shows that the two directions are one connection. With another
- * port, nothing shows it. */
+/* A WRITE in one direction and a READ in the other direction are not answered. If the UDP source
+ * port follows from both QPNs, it shows that the two directions are one connection. With another
+ * port, nothing shows this. */
 static void unanswered_requests_in_both_directions_are_one_connection(void)
 {
     for (int linux_port = 0; linux_port < 2; linux_port++) {

@@ -221,9 +221,9 @@ static void restarted_read_is_no_copy(void)
     EXPECT_EQ(a->retx[ROCE_CAUSE_READ_GAP].packets, 1);
 }
 
-/* Two mirror ports capture each packet of a requester without IPv4 identifications. The second
- * capture of its last packet before the go-back comes after the start of the go-back. It is a copy
- * and does not end the go-back. */
+/* Two mirror ports capture each packet of a requester without IPv4 identifications. The last packet
+ * before the go-back is captured a second time after the start of the go-back. This second capture
+ * is a copy and does not end the go-back. */
 static void copy_after_start_of_go_back_is_a_copy(void)
 {
     enum { PACKETS = 4 };

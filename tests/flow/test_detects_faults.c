@@ -25,10 +25,10 @@ enum kind {
     READ_RESP,
     ATOMIC_ACK,
     AETH,    /* any packet with an AETH */
-    AGAIN,   /* a request of one packet that is acknowledged; the test leaves this packet as it is
-              * and adds an altered copy at the end of the capture */
-    WAITING, /* a request of one packet that is not acknowledged, at the end of the capture; the
-              * test leaves it as it is and adds an altered copy after it */
+    AGAIN,   /* a request of one packet that is acknowledged; the test adds an altered copy of this
+              * packet at the end of the capture */
+    WAITING, /* a request of one packet at the end of the capture, without an acknowledgement; the
+              * test adds an altered copy of this packet after it */
     REPLAY,  /* an Atomic ACK; the test leaves it as it is and adds an altered copy at the end of
               * the capture */
     ANY,     /* any packet of the connection */

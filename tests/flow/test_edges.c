@@ -130,8 +130,8 @@ static void nak_syndromes_of_data_responses_are_reported(void)
         }
 }
 
-/* An ACK with more credits than the one before must be a credit update, at any MSN. The first ACK
- * with credits, and an ACK with fewer credits, must not be one. */
+/* An ACK with more credits than the previous ACK must count as a credit update, at any MSN. The
+ * first ACK with credits, and an ACK with fewer credits, must not count as a credit update. */
 static void rising_credits_are_an_update(void)
 {
     static const struct {
@@ -304,9 +304,9 @@ static void nak_of_an_uncaptured_request_is_accepted(void)
     }
 }
 
-/* A sequence NAK names an acknowledged PSN. If its MSN is that of the latest ACK, the responder
- * lost its state, which must be reported. If its MSN is older, the responder sent the NAK before
- * the ACK, and the network reordered both, which must not be reported. */
+/* A sequence NAK names an acknowledged PSN. If the NAK has the MSN of the latest ACK, the responder
+ * lost its state: this must be reported. If the NAK has an older MSN, the responder sent it before
+ * the ACK, and the network reordered both: this must not be reported. */
 static void nak_overtaken_by_the_ack_is_accepted(void)
 {
     for (unsigned overtaken = 0; overtaken < 2; overtaken++) {
@@ -398,8 +398,8 @@ static void msn_above_the_messages_sent_is_reported(void)
     }
 }
 
-/* A response has an MSN that is one higher than the number of messages up to its PSN. The
- * requester sent that many messages, but the last one has a higher PSN. In an ACK or RNR NAK this
+/* A response has an MSN that is one higher than the number of messages up to its PSN. The requester
+ * sent this number of messages, but the last message has a higher PSN. In an ACK or RNR NAK this
  * must be reported. Other NAKs, a READ response and an ACK of a PSN acknowledged before may have
  * this MSN. */
 static void msn_ahead_of_its_psn_is_reported(void)

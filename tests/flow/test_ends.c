@@ -266,8 +266,9 @@ static void responder_that_falls_silent_is_found(void)
     }
 }
 
-/* One requester gives up, and the requests of the other side then get no response, because the QP
- * of the first is in the error state. The analysis engine must report the first end. */
+/* The requester of one side gives up, so its QP is in the error state and does not respond to the
+ * requests of its peer. The analysis engine must report that the first requester gave up, not that
+ * its peer got no response. */
 static void first_requester_that_gave_up_is_reported(void)
 {
     for (unsigned side = 0; side < 2; side++) {

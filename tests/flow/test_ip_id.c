@@ -102,7 +102,7 @@ static void early_retransmission_is_not_out_of_order(void)
 }
 
 /* The retransmission of packet 0 is captured 15 ms after packets 1 and 2, and the first
- * transmission of packet 0 after it. */
+ * transmission of packet 0 is captured after its retransmission. */
 static void first_transmission_behind_its_retransmission_is_out_of_order(void)
 {
     static const struct sent sent[] = {
@@ -158,8 +158,8 @@ static void two_counters_show_no_order(void)
 }
 
 /* The responses of a READ are captured in the order 0 2 1, and the requester restarts the READ at
- * PSN offset 1. A response of the first transmission is captured after responses of the restart. It
- * is late: it shows no second restart and no gap. */
+ * PSN offset 1. A response to the first transmission is captured after responses to the restart.
+ * This late response shows no second restart and no gap. */
 static void late_read_response_shows_no_gap(void)
 {
     struct flowgen g;

@@ -2,8 +2,8 @@
 /*
  * QPs in lockstep: many QPs between two hosts send equal requests with equal PSNs at the same time,
  * as the QPs of one program do (perftest -q, collectives). There are no CM messages, so only source
- * ports can show which directions belong together. The analysis engine must not pair them wrongly,
- * and must report no ERROR. It may leave them unpaired.
+ * ports can show which directions belong together. The analysis engine must not pair directions
+ * wrongly, and must report no ERROR. It may leave directions unpaired.
  */
 #include <string.h>
 #include "judge.h"

@@ -63,7 +63,7 @@ static void wrong_cm_transaction_is_reported(void)
         {{{REQ, 0, 1}, {REQ, 0, 2}, {REP, 1, 1}, {RTU, 0, 1}}, false},
         {{{REQ, 0, 1}, {REQ, 0, 2}, {REP, 1, 2}, {RTU, 0, 2}}, false},
         {{{REQ, 0, 1}, {REQ, 0, 2}, {REP, 1, 3}}, true},
-        /* two pairs of hosts behind two addresses, with equal communication ids */
+        /* two pairs of hosts share two addresses (NAT) and have equal communication ids */
         {{{REQ, 0, 1}, {REQ, 0, 2}, {REP, 1, 1}, {REP, 1, 2}, {RTU, 0, 1}, {RTU, 0, 2}}, false},
         {{{REQ, 0, 1}, {REQ, 0, 2}, {REP, 1, 1}, {REP, 1, 2}, {RTU, 0, 3}}, true},
         {{{REQ, 0, 1}, {REP, 1, 1}, {REP, 1, 2}}, true},
@@ -264,12 +264,12 @@ static void host_capturing_itself_is_no_error(void)
     }
 }
 
-/* ---- responses lost behind the capture point ------------------------------------------------- */
+/* ---- responses lost after the capture point ------------------------------------------------- */
 
-/* After a NAK the requester goes back, and later goes back again to the same PSN. If the request
- * at this PSN is an atomic, its response may be lost. Then each later response makes the requester
- * go back (R139), which must not be an ERROR. If the request is not an atomic, the second go-back
- * must be reported. */
+/* After a NAK the requester goes back, and later goes back again to the same PSN. If the request at
+ * this PSN is an atomic, its response may be lost. Then each later response makes the requester go
+ * back (R139), and the second go-back must not be an ERROR. If the request is not an atomic, the
+ * second go-back must be reported. */
 static void second_go_back_for_an_atomic_is_no_error(void)
 {
     for (unsigned atomic = 0; atomic < 2; atomic++) {

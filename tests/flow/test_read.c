@@ -155,7 +155,8 @@ static void restart_shows_the_missing_response(void)
 {
     static const struct {
         const char *name;
-        uint32_t skip;    /* number of the response that is not captured; PSNS: all are captured */
+        uint32_t skip;    /* number of the response that is not captured; PSNS: all responses are
+                             captured */
         uint32_t answers; /* number of responses to the READ before the next READ is answered */
         uint32_t from;    /* number of the response from which the requester requests the READ
                            * again */
@@ -248,8 +249,8 @@ static void discarded_response_counts_as_missing(void)
     }
 }
 
-/* The first response to the first of three READs is lost behind the capture point. In the go-back,
- * the second READ request is lost, behind the capture point or before it, so the responses to the
+/* The first response to the first of three READs is lost after the capture point. In the go-back,
+ * the second READ request is lost, after the capture point or before it, so the responses to the
  * third READ follow the responses to the first READ. The analysis engine must not count a response
  * as lost before the capture point. */
 static void lost_read_request_of_a_go_back_is_not_its_responses(void)
@@ -288,14 +289,14 @@ static void put_late(struct flowgen *g, uint16_t before, uint32_t psn)
 
 /* A response to the first of two READs is captured late: before the requester requests it again, or
  * after that, between the responses to the second READ. The analysis engine must count one gap, for
- * this response, and no response lost behind the capture point. */
+ * this response, and no response lost after the capture point. */
 static void late_read_response_is_not_lost(void)
 {
     for (unsigned after = 0; after < 2; after++) {
         const struct roce_endpoint_summary *a = &v.conn[0].side[0], *b = &v.conn[0].side[1];
         struct roce_pkt p[2];
         struct flowgen g;
-        uint16_t late; /* IPv4 identification before that of the late response */
+        uint16_t late; /* IPv4 identification that precedes the one of the late response */
 
         flowgen_begin(&g);
         flowgen_write(&g, 0, 3 * g.mtu); /* shows the path MTU */
@@ -328,7 +329,7 @@ static void late_read_response_is_not_lost(void)
     }
 }
 
-/* The response to a READ of one packet, or to an atomic, is lost behind the capture point. The
+/* The response to a READ of one packet, or to an atomic, is lost after the capture point. The
  * requester repeats the request after the response to the next request. The cause must be an
  * implied NAK, not a lost ACK. */
 static void captured_response_that_is_lost_is_an_implied_nak(void)
@@ -365,9 +366,8 @@ static void captured_response_that_is_lost_is_an_implied_nak(void)
     }
 }
 
-/* The Atomic ACK of the first of two atomics is captured after that of the second one. The
- * requester drops the late ACK and repeats its request. No ACK was lost behind the capture point.
- */
+/* Of two Atomic ACKs, the first is captured after the second. The requester drops the late ACK and
+ * repeats its request. No ACK was lost after the capture point. */
 static void late_atomic_ack_is_not_lost(void)
 {
     const struct roce_endpoint_summary *a = &v.conn[0].side[0];

@@ -6,7 +6,7 @@
  *
  * If the capture point is at the requester, the capture shows everything that the requester
  * receives. Then the test also compares the cause and the cost of each go-back. At other points, a
- * response may be lost behind the capture point, or a packet that was NAKed may arrive late. Then
+ * response may be lost after the capture point, or a packet that was NAKed may arrive late. Then
  * the test compares only the numbers of retransmitted and out-of-order packets.
  *
  * MODEL_SEEDS=<n> runs that many seeds for each row.

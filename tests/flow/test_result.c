@@ -117,7 +117,7 @@ static void go_back_names_its_cause(void)
     flowgen_init(&g);
     flowgen_send(&g, 0, 64); /* frames 1 and 2 */
     p = flowgen_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
-    flowgen_put(&g, 0, &p); /* frame 3: captured, then lost behind the capture point */
+    flowgen_put(&g, 0, &p); /* frame 3: captured, then lost after the capture point */
     g.conn.msn[0]--;
     flowgen_message(&g, 0, ROCE_KIND_SEND, 64); /* frame 4 */
     g.conn.msn[0]--;
@@ -180,8 +180,8 @@ static void out_of_order_packet_gets_its_message_number(void)
     EXPECT_EQ(v.totals.rules[ROCE_RULE_MSN], 0);
 }
 
-/* Without CM messages, the first PSN is that of the first captured packet. But if an earlier packet
- * was captured after it, the first PSN must be that of the earlier packet. */
+/* Without CM messages, the first PSN is the PSN of the first captured packet. But if a packet with
+ * a lower PSN was captured later, the first PSN must be this lower PSN. */
 static void overtaken_packet_has_the_first_psn(void)
 {
     struct flowgen g;

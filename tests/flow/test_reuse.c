@@ -6,9 +6,10 @@
  * analysis engine calls each of these connections a use of the QP pair (struct roce_flow_use).
  *
  * REUSE_ROUNDS=<n> runs n times as many conversations, REUSE_SEED=<n> uses another seed. With seed
- * 1 the engine reports no ERROR. With other seeds it reports a few in 100,000 conversations. The
- * cause: the capture lacks the first packets of the new connection. By chance, the PSNs and MSN of
- * the next packets continue those of the old connection, and look like its fault.
+ * 1 the engine reports no ERROR. With other seeds it reports a few ERRORs in 100,000 conversations.
+ * The cause: the capture lacks the first packets of the new connection, and by chance the PSNs and
+ * MSN of its next packets continue the old connection. So they look like a fault of the old
+ * connection.
  */
 #include <stdio.h>
 #include <string.h>
@@ -62,8 +63,9 @@ static void reuse_by_another_program_is_detected(void)
     }
 }
 
-/* The first request of each of two connections gets an RNR NAK. The requester of the second
- * connection, which has the same PSNs, does not wait. This must be reported. */
+/* Two connections follow each other on the same QPs and have the same PSNs. The first request of
+ * each gets an RNR NAK. In the second connection, the requester does not wait. This must be
+ * reported. */
 static void short_rnr_wait_after_a_reuse_is_reported(void)
 {
     struct flowgen_conn first;

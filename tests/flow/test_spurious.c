@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Spurious timeouts: retransmissions of requests whose first response was only late. Also
- * retransmissions after a loss that look similar.
+ * Spurious timeouts: retransmissions that were not needed, because the response to the first
+ * transmission was only late. Also similar retransmissions that a loss caused.
  */
 #include "judge.h"
 #include "support/suite.h"
@@ -269,9 +269,9 @@ static void ack_long_after_a_go_back_of_many_packets_shows_a_spurious_timeout(vo
     }
 }
 
-/* The packets have no IPv4 identification, and two equal ACKs are 1 us apart. They are not two
- * captures of one ACK, because no earlier ACK was captured twice and the first of the two is late:
- * the responder stalled, and then answered both transmissions. */
+/* The packets have no IPv4 identification, and two equal ACKs are 1 us apart. They must not count
+ * as two captures of one ACK: no earlier ACK was captured twice, and the first of these two ACKs is
+ * late. The responder stalled, and then answered both transmissions. */
 static void two_late_acks_close_together_show_a_spurious_timeout(void)
 {
     struct flowgen g;
@@ -306,7 +306,7 @@ static void timeout_before_the_first_response_can_be_spurious(void)
 
 /* Sends `cnt` SENDs one after the other, each retransmitted after the ACK timeout, and then one
  * more SEND. The ACK of each SEND is captured 48 ms after the SEND, but reaches the requester only
- * after the timeout. If `lost`, this ACK is lost behind the capture point, and the next SEND
+ * after the timeout. If `lost`, this ACK is lost after the capture point, and the next SEND
  * follows the ACK of the retransmission. */
 static void long_path(struct flowgen *g, unsigned cnt, bool lost)
 {
@@ -380,7 +380,7 @@ static void lost_ack_is_not_spurious(void)
     expect(&g, 0, 1);
 }
 
-/* The ACK is lost behind the capture point, once or twice. */
+/* The ACK is lost after it passed the capture point, once or twice. */
 static void ack_lost_behind_the_capture_point_is_not_spurious(void)
 {
     for (unsigned lost = 1; lost < 3; lost++) {
@@ -512,7 +512,7 @@ static void response_soon_after_few_round_trips_is_not_spurious(void)
     expect(&g, 0, 1);
 }
 
-/* The third packet of both transmissions is lost behind the capture point, and the responder sends
+/* The third packet of both transmissions is lost after the capture point, and the responder sends
  * its sequence NAK late. */
 static void late_sequence_nak_is_not_spurious(void)
 {

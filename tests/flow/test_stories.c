@@ -167,7 +167,8 @@ static uint32_t told_psn(char c)
 static void talk(struct flowgen *g, const char *steps)
 {
     uint32_t base = g->conn.psn[0];
-    uint16_t early = 0; /* IPv4 identification before that of the request sent at '~' */
+    uint16_t early =
+        0; /* IPv4 identification that precedes the identification of the request sent at '~' */
 
     for (; *steps; steps++)
         if (*steps == '~') {
@@ -443,7 +444,8 @@ static void acks_before_their_requests_are_one_connection(void)
     struct flowgen g;
 
     flowgen_begin(&g);
-    g.conn.sport = 0xC123; /* the source port is not the one that Linux derives from the QPNs */
+    g.conn.sport =
+        0xC123; /* the source port differs from the port that Linux derives from the QPNs */
     for (unsigned i = 0; i < 20; i++) {
         g.conn.msn[0] = i + 1;
         flowgen_ack(&g, 1, g.conn.psn[0], ACK_31);

@@ -16,7 +16,7 @@
 struct checkrun {
     int status;
     char *out, *err; /* text of standard output and standard error; never NULL */
-    long max_rss_kb; /* peak resident memory of any program run so far, KiB */
+    long max_rss_kb; /* peak resident memory of all programs run up to now, KiB */
 };
 
 /* Prefix of each command. The shell then splits words only at line feeds, so a path may contain a

@@ -6,8 +6,8 @@
 #include "support/rng.h"
 #include "support/suite.h"
 
-/* Simulated captures at the observed node. WHOLE has all its frames; each of the others has a
- * defect. */
+/* Simulated captures at the observed node. WHOLE has all frames of the node; every other capture
+ * has a defect. */
 enum lane {
     WHOLE,
     NO_ICRC, /* the ICRCs are not checked, so rnic/flow does not detect damaged packets */

@@ -97,7 +97,7 @@ struct scn_end {
     bool bound_2a;    /* a type 2A window is bound to the QP of this end */
     unsigned recv_at; /* RC: index of the other end's next request that consumes a receive WQE */
     /* The next members describe the packets on the wire. */
-    uint32_t sent; /* number of PSNs sent so far */
+    uint32_t sent; /* number of PSNs sent up to now */
     uint32_t seen[SCN_PSNS];
     struct requester_oracle witness; /* RC, XRC: predicts the counters of this end's requester */
     bool slowed;                     /* the end received a CNP */

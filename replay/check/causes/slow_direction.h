@@ -43,7 +43,7 @@ struct slow_direction {
                           * without `silence_ns` */
 };
 
-/* If the losses before and behind the capture point differ by the factor SLOW_FEW or more, the
+/* If the losses before and after the capture point differ by the factor SLOW_FEW or more, the
  * texts mention only the larger number. The smaller number may be wrong for two reasons: one NAK
  * may stand for several losses, and READ responses may be captured while the requester already
  * retransmits the READ. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Late ACKs: an ACK was captured before a timeout, and the requester went back although this ACK
- * covers the first packet of the go-back. Either the ACK was lost behind the capture point, or it
+ * covers the first packet of the go-back. Either the ACK was lost after the capture point, or it
  * reached the requester after the timer had expired, because the ACK timeout is shorter than the
  * round-trip time.
  *

@@ -99,9 +99,9 @@ static void connection_is_that_of_the_whole_capture(void)
                 "printf 'CM REQ\\nCM REJ\\n'");
 }
 
-/* The printed Wireshark filter has the number that the connection has in the whole capture, because
- * Wireshark numbers the connections of the whole capture. The filter also contains the other
- * selections (addresses, times). */
+/* The printed Wireshark filter names the connection by its number in the whole capture, because
+ * Wireshark numbers the connections of the whole capture. The filter also contains the selected
+ * addresses and times. */
 static void filters_for_wireshark_fit_the_whole_capture(void)
 {
     CHECKRUN_EXPECT("\"$R\" check --connection 1 $C/cm-lost-peer.pcap", 0,

@@ -173,8 +173,8 @@ static void pcap_of_every_kind(void)
         /* Records longer than the snaplen are cut at the snaplen. */
         EXPECT_EQ(expect_as_libpcap(write_pcap(0xA1B23C4D, big, 100, SIZE_MAX), true), sample.cnt);
     }
-    /* A format of old libpcap patches, whose record headers have 24 bytes. The reader passes such a
-     * file to libpcap. */
+    /* A format of old libpcap patches: record headers have 24 bytes. The reader passes a file of
+     * this format to libpcap. */
     expect_as_libpcap(write_pcap(0xA1B2CD34, false, 65535, 4000), false);
     /* Files cut at various bytes. */
     for (size_t len = 24; len < 3000; len += 7)

@@ -47,8 +47,8 @@ static void slower_does_not_replace_other_results(void)
 }
 
 /* In the new capture, connection #0 of the old capture begins last, so the numbers of all
- * connections differ. `check` must compare each with the old connection that has the same addresses
- * and did the same work. */
+ * connections differ. `check` must compare each new connection with the old connection that has the
+ * same addresses and transferred the same messages. */
 static void connections_are_paired_by_addresses_and_work(void)
 {
 #define LATE                                                                                       \

@@ -132,7 +132,7 @@ static void loss_before_the_first_response_has_a_side(void)
 }
 
 /* The requester retransmits an atomic whose response was captured, after the response to a later
- * request. So the response was lost behind the capture point. */
+ * request. So the response was lost after the capture point. */
 static void lost_atomic_response_has_a_side(void)
 {
     struct flowgen g;
@@ -284,8 +284,9 @@ static void cause_of_a_slow_flow_is_reported(void)
     }
 }
 
-/* A mirror port drops requests, which the responder acknowledges. Behind the mirror port, the
- * network loses one request. Only this request is lost, and behind the capture point. */
+/* The capture lacks requests that the responder acknowledges, because a mirror port dropped their
+ * copies. The network loses one other request after the capture point. The report must count only
+ * this request as lost, and name the part after the capture point. */
 static void requests_that_only_the_capture_lacks_are_not_lost(void)
 {
     struct flowgen g;
@@ -440,9 +441,9 @@ static void rates_around_cnps_are_reported(void)
     checkrun_free(&r);
 }
 
-/* Three connections wait for ACK timeouts, each longer than the one before, and a fourth waits for
- * sequence NAKs. The report must name the common wait and its hosts, and begin with the longest
- * wait. */
+/* Three connections wait for ACK timeouts, each connection longer than the previous one. A fourth
+ * connection waits for sequence NAKs. The report must name the common wait and its hosts, and begin
+ * with the longest wait. */
 static void common_wait_of_slow_connections_is_named(void)
 {
     static const char *const steps[] = {"0123 ^3 . 0123 ^3", "0123 ^3 .. 0123 ^3",

@@ -245,7 +245,7 @@ static unsigned occurrences(const char *text, const char *word)
     return cnt;
 }
 
-/* Percents are rounded to integers; those below 10 % have one decimal.
+/* Percentages are rounded to integers; percentages below 10 % have one decimal.
  * tests/replay/page/browser_test.js has the same table. */
 static void percents_are_rounded(void)
 {

@@ -113,8 +113,9 @@ static void waits_without_a_loss_are_reported(void)
                     0, "       find out why 192.0.2.2 QP 0x", "");
 }
 
-/* Writes a capture of 200 SENDs and their ACKs, with `pauses` pauses, and checks it. The first
- * pause lasts 60 ms, and each pause `step` times 60 ms longer than the one before. */
+/* Writes a capture of 200 SENDs and their ACKs, with `pauses` pauses, and checks the capture. The
+ * first pause lasts 60 ms, and each further pause is `step` times 60 ms longer than the previous
+ * pause. */
 static struct checkrun busy_with_pauses(unsigned pauses, unsigned step)
 {
     struct flowgen g;
@@ -156,9 +157,9 @@ static void rare_silences_of_a_busy_connection_are_reported(void)
     checkrun_free(&r);
 }
 
-/* A requester pauses once for 60 ms. If the pause is inside a message, the program had nothing to
- * do with it: the rest of the message was posted. The report must name the pause even if the
- * capture is short. The pause of a program in such a capture must not be reported. */
+/* A requester pauses once for 60 ms. If the pause is inside a message, the program did not cause
+ * it: the rest of the message was posted. The report must name the pause even if the capture is
+ * short. The pause of a program in such a capture must not be reported. */
 static void a_silence_inside_a_message_of_a_short_capture_is_reported(void)
 {
     for (int inside = 0; inside < 2; inside++) {
@@ -193,7 +194,7 @@ static void a_silence_inside_a_message_of_a_short_capture_is_reported(void)
     }
 }
 
-/* Replaces the section header of a pcapng file in $T by that of a recording of rnic-run. */
+/* Replaces the section header of a pcapng file in $T by the section header that rnic-run writes. */
 static void record_by_rnic_run(const char *name, const char *comment)
 {
     uint8_t section[256];

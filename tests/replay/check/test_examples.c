@@ -70,8 +70,9 @@ static void frame_line(struct strbuf *t, const struct flowgen *g, uint32_t numbe
                 (double)(f->time - g->frame[0].time) / 1e9, f->side ? "←" : "→", buf);
 }
 
-/* Returns whether the example shows a frame. It shows the first frame, the frame of the finding, up
- * to BEFORE frames before the finding, and the other frame that the finding names. */
+/* Returns whether the example shows a frame. The example shows the first frame, the frame of the
+ * finding, up to BEFORE frames before the finding, and the earlier frame to which the finding
+ * refers. */
 static bool is_shown(const struct roce_finding *f, uint32_t number)
 {
     return number == 1 || number == f->other_frame ||

@@ -6,8 +6,8 @@
 #include "support/suite.h"
 
 #define READS "$C/rc-loss-read-responses.pcap"
-/* The clock of point b is 3 s ahead of that of a. Each packet needs 10 us between the two
- * points. */
+/* The clock of point b is 3 s ahead of the clock of point a. Each packet needs 10 us from one point
+ * to the other. */
 #define B_LATER "delay=3000010us@dir=request --impair delay=2999990us@dir=response"
 
 static void expect(const char *const *words, size_t cnt)
@@ -72,9 +72,9 @@ static void losses_between_the_points_are_found(void)
     expect(words, sizeof(words) / sizeof(words[0]));
 }
 
-/* One response needs 500 us more than the others. A later one is lost less than 500 us before the
- * end of capture a. It is compared nevertheless, because it passed the points between packets that
- * both captures have. */
+/* One response needs 500 us more than all other responses. A later response is lost less than 500
+ * us before the end of capture a. The later response must be compared nevertheless, because it
+ * passed the points between packets that both captures have. */
 static void one_great_delay_hides_no_loss(void)
 {
     static const char *const words[] = {
@@ -88,8 +88,8 @@ static void one_great_delay_hides_no_loss(void)
     expect(words, sizeof(words) / sizeof(words[0]));
 }
 
-/* A request arrives at point b after the next one, and the responder sends a sequence NAK for it.
- * Nothing is lost behind point b. */
+/* A request arrives at point b after the next request, so the responder sends a sequence NAK for
+ * it. The report must count no packet as lost after point b. */
 static void late_request_is_not_lost(void)
 {
     static const char *const words[] = {
@@ -224,7 +224,7 @@ static void packets_outside_the_other_capture_are_not_compared(void)
 }
 
 /* The report of capture a must name one cause for a slow connection: the losses or the delay
- * between the points. It must not tell the user to search anywhere else. */
+ * between the points. It must not advise the user to search in another place. */
 static void reasons_use_both_captures(void)
 {
     static const struct {
@@ -252,8 +252,8 @@ static void reasons_use_both_captures(void)
     }
 }
 
-/* The text, the members `slow` and `headline` of the JSON, and the page must give the same reasons:
- * those of the comparison. */
+/* The text, the members `slow` and `headline` of the JSON, and the page must all have the reasons
+ * that the comparison of the captures shows. */
 static void text_json_and_page_give_the_same_reasons(void)
 {
     static const char *const reasons[] = {

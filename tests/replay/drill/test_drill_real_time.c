@@ -21,7 +21,7 @@
 struct delays {
     uint64_t to_device, from_device;
     uint64_t agent; /* duration of one poll of the agent, ns */
-    bool stalls;    /* each poll of the agent also stops the device for the same time */
+    bool stalls;    /* each poll of the agent also stops the device while it lasts */
     uint64_t patience;
     unsigned polls;  /* completions become visible after this number of polls */
     bool port_event; /* the port raises an event that no line of the drill expects */
@@ -40,7 +40,7 @@ struct drill_device {
     uint64_t clock, arrived;
     struct queued in[QUEUE_MAX], out[QUEUE_MAX];
     unsigned in_cnt, out_cnt;
-    unsigned polls;  /* number of times that the engine has polled so far */
+    unsigned polls;  /* number of polls by the engine up to now */
     bool port_event; /* the port has raised its event */
 };
 
@@ -333,8 +333,9 @@ static void late_packet_is_the_alternative_of_a_silence(void)
     expect(WRITE_ACKED "+0~+20ms > nothing\n+0 > Acknowledge PSN +0 ACK\n", &slow, DRILL_PASS, "");
 }
 
-/* The packet is too late for the second line, but within the patience (--patience). It is also
- * within the times of the alternative, a known deviation. The alternative must be met. */
+/* The packet arrives after the time window of the second line, but within the patience
+ * (--patience). The packet is also within the time window of the line's alternative, a known
+ * deviation. The alternative must be met. */
 static void packet_in_the_window_of_a_later_alternative_is_that_alternative(void)
 {
     const struct delays slow = {.agent = MS(1), .patience = MS(5000)};

@@ -38,9 +38,9 @@ enum equivalence {
      * responses late. */
     NOT_GOT,
     /* The software RNIC sends exactly this NAK if another request than in the original was lost
-     * after the capture point. Only the responses show which requests were lost there. Or the
-     * request that the NAK names, the unacknowledged ones before it and a later one were captured
-     * before the NAK, and no earlier response contradicts it. */
+     * after the capture point. Only the responses show which requests were lost there. Or the NAKed
+     * request, the unacknowledged requests before it and a later request were captured before the
+     * NAK, and no earlier response contradicts the NAK. */
     OTHER_LOST,
     /* The altered capture could also be a correct capture in which one retransmitted request was
      * not captured. With a copy of it, the response is compared, and the capture passes. */
@@ -64,7 +64,8 @@ enum equivalence {
      * capture point. The order of the responses does not contradict its MSN. */
     COPY,
     /* Apart from the altered response, at most one packet was sent to its QP. Without CM messages,
-     * the replay pairs two QPs by such packets, so nothing shows whose response this is. */
+     * the replay pairs two QPs by the packets sent to them. So no packet shows which connection
+     * this response belongs to. */
     UNPAIRED,
     EQUIVALENCE_CNT
 };

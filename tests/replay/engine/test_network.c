@@ -198,9 +198,9 @@ static void a_damaged_ack_that_a_later_response_covers_holds(void)
     }
 }
 
-/* The network delays the first message, a WRITE of two packets, behind the READ after it. The ACK
- * that counts one message shows where the connection begins. The ACK of a duplicate of the WRITE
- * also counts the READ (D7). */
+/* The network delays the first message, a WRITE of two packets, so that the next request, a READ,
+ * overtakes it. The ACK that counts one message shows where the connection begins. The ACK of a
+ * duplicate of the WRITE also counts the READ (D7). */
 static void a_first_message_of_several_packets_may_be_late(void)
 {
     struct talk t;
@@ -388,7 +388,7 @@ static void an_old_msn_after_a_long_time_shows_no_loss(void)
     talk_free(&t);
 }
 
-/* Two SENDs are sent twice, and the network reorders them behind the capture point. The responder
+/* Two SENDs are sent twice, and the network reorders them after the capture point. The responder
  * sends a sequence NAK twice. A second sequence NAK is allowed if an RNR NAK, which is lost, was
  * sent in between. This is possible only if another RNR NAK shows that the receive queue was once
  * empty; otherwise the second sequence NAK must be a difference. */
@@ -423,9 +423,9 @@ static void a_sequence_nak_may_follow_a_lost_rnr_nak(void)
     }
 }
 
-/* The network duplicates a WRITE behind the capture point. The responder executes the READ after it
- * before the copy arrives, so the ACK of the copy counts the READ. Without the response to the
- * READ, no other packet shows that the READ was executed, and the MSN differs. */
+/* The network duplicates a WRITE after the capture point. The responder executes the next request,
+ * a READ, before the copy of the WRITE arrives, so the ACK of the copy counts the READ. Without the
+ * response to the READ, no other packet shows that the READ was executed, and the MSN differs. */
 static void an_ack_of_an_unseen_copy_counts_later_messages(void)
 {
     for (unsigned executed = 0; executed <= 1; executed++) {
@@ -450,7 +450,7 @@ static void an_ack_of_an_unseen_copy_counts_later_messages(void)
     }
 }
 
-/* The network loses the packets 5 to 7 behind the capture point, and then 7 to 9 of the
+/* The network loses the packets 5 to 7 after the capture point, and then 7 to 9 of the
  * retransmission. The second sequence NAK is captured in the middle of this retransmission. The
  * requester sends the rest of it and then stops. But an ACK of the last packet shows that PSN 7 was
  * not lost, so the second NAK differs. */

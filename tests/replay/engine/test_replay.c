@@ -622,9 +622,9 @@ static void response_to_an_uncaptured_request_is_no_difference(void)
     }
 }
 
-/* The MSN of an ACK counts a request that was captured 10 us after the ACK. Only a capture in which
- * several ACKs precede their own requests, as of two mirror ports whose clocks differ, shows that
- * the responder may have received the request first. */
+/* The MSN of an ACK counts a request that was captured 10 us after the ACK. The responder may have
+ * received the request first only if the clocks of two mirror ports differ. Then several ACKs in
+ * the capture precede their requests. */
 static void msn_counts_no_request_captured_after_the_ack(void)
 {
     static const struct {

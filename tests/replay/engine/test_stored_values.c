@@ -72,7 +72,7 @@ static void values_through_two_keys_of_one_memory_agree(void)
     talk_expect_diff(&t, NULL, frame, "atomicacketh.orig");
     talk_free(&t);
 
-    /* A READ shows that both keys name the same memory. */
+    /* A READ shows that both R_Keys refer to the same memory. */
     talk_init(&t);
     talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 0, CTR, RKEY, 8, 8, 1);
     talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 1, CTR, OTHER_RKEY, 8, 8, 2);

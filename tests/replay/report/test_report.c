@@ -131,7 +131,7 @@ static void json_report_has_the_facts_of_the_text(void)
 
 /* The JSON report lists what the replay took from the capture, because our RNIC cannot decide it.
  * For a responder, these are NAKs and lost requests. For a requester, these are go-backs,
- * responses that were lost behind the capture point, and responses that the capture lacks. If there
+ * responses that were lost after the capture point, and responses that the capture lacks. If there
  * are none, the report lacks the member taken_from_capture. */
 static void json_names_what_is_taken_from_the_capture(void)
 {

@@ -136,7 +136,7 @@ static void altered_messages_are_seen(void)
     expect_seen("udaddy", 2, of_sidr, "request_id", "ALL-CM-244");
 }
 
-/* Recorded exchanges pass if they are complete, and also if any one or two of their frames are
+/* Complete recorded exchanges must pass. They must also pass if any one or two of their frames are
  * missing. */
 static void missing_messages_never_differ(void)
 {

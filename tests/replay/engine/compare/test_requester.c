@@ -169,7 +169,7 @@ static void a_nak_that_crosses_the_answer_to_an_earlier_nak_holds(void)
 }
 
 /* The ACK and the second NAK never reach the requester, so it retransmits only because of the first
- * NAK. In the second turn, the response to this retransmission is also lost behind the capture
+ * NAK. In the second turn, the response to this retransmission is also lost after the capture
  * point, and the ACK timeout expires. */
 static void a_nak_lost_after_an_answered_nak_holds(void)
 {

@@ -210,7 +210,7 @@ static void deviations_of_linux_hold_with_its_profile(void)
         EXPECT_EQ(r.responses.result[0].compared, 4 + 66 + 2);
     replay_free(&r);
     expect_holds(&t, "linux-rxe-6.12", 1);
-    /* A FLUSH with a wrong ICRC that is not the one of D15 must be dropped. */
+    /* A FLUSH with a wrong ICRC must be dropped, unless the ICRC is wrong as in deviation D15. */
     whole(&t);
     t.capture.frame[2].data[t.capture.frame[2].len - 1] ^= 1;
     if (talk_replay(&t, &r, "linux-rxe-6.12") == 0)

@@ -99,8 +99,9 @@ static void a_lost_uc_packet_costs_its_message(void)
         EXPECT_EQ(s->messages, 5);
         EXPECT_EQ(s->compared, 7);
         EXPECT_EQ(s->not_captured, 2); /* the packets with PSN 2 and PSN 6 */
-        EXPECT_EQ(s->not_posted, 1);   /* the packet with PSN 20, whose message lacks its start */
-        EXPECT_EQ(s->resumed, 1);      /* a new QP begins at PSN 21, after the gap */
+        EXPECT_EQ(s->not_posted,
+                  1);             /* the packet with PSN 20, of a message whose start is missing */
+        EXPECT_EQ(s->resumed, 1); /* a new QP begins at PSN 21, after the gap */
     }
     replay_free(&r);
     talk_free(&t);

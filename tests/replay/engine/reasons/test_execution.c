@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Tests the search for an order in which a conformant responder executed the requests and sent all
- * its responses. The network behind the capture point may have delayed, reordered or lost requests.
+ * its responses. The network after the capture point may have delayed, reordered or lost requests.
  */
 #include <stdlib.h>
 #include "engine/reasons/rc_execution.h"

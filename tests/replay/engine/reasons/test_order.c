@@ -68,7 +68,7 @@ static void the_responses_to_a_read_follow_each_other(void)
     add_read(&t, 2, 13);
     EXPECT_EQ(first_wrong(&t, 0, contradicts_order), frame);
     /* The identifications show that the capture lacks one packet before the second response, and
-     * none after it. So the third response shows that the PSN of the second one is wrong. */
+     * none after it. So the third response shows that the PSN of the second response is wrong. */
     add_read(&t, 2, 13);
     EXPECT_EQ(first_wrong(&t, frame + 1, contradicts_order), frame + 1);
     add_read(&t, 0, 13);

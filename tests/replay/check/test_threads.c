@@ -336,7 +336,8 @@ static void pcapng_sections_are_judged_equally_by_two_and_three_threads(void)
 }
 
 /* The capture has more connections than one thread keeps, so connections are evicted. The threads
- * merge their results early, and evict the same connections as one thread. */
+ * merge their results early, and evict the same connections as one thread. The text reports them,
+ * too. */
 static void limits_evict_the_same_connections(void)
 {
     const unsigned conns = 11000;
@@ -345,6 +346,8 @@ static void limits_evict_the_same_connections(void)
 
     one = compare_threads(file, 2, 2, (size_t)16 << 20);
     CU_ASSERT_PTR_NULL(strstr(one.json, "\"evicted\":0,"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(one.text, "limit reached: "));
+    CU_ASSERT_PTR_NULL(strstr(one.text, "limit reached: 0 connections were closed early"));
     output_free(&one);
     unlink(file);
     free(file);

@@ -26,8 +26,9 @@ from tshark import NOBODY, Tshark
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SIZE = "1280x800"
-# Options that open a window at the start, and its title. The other tables are opened from the menu.
-OPTIONS = [("roce,srt", "Service Response Time"), ("expert", "Expert Information")]
+# Options that open a window at the start, and its title. The tables of the plugin are opened from the menu, and the table
+# of connections also by its option (look_odd()). Each option needs a new Wireshark, which takes seconds to start.
+OPTIONS = [("expert", "Expert Information")]
 # Keys that open a window from the main window. Few menu entries have mnemonics; "Up" wraps to the last entry,
 # which is the submenu RoCE. TABLES: the entries of this submenu, and the titles of their windows.
 TABLES = [(name, "RoCE " + name) for name in ("Connections", "Congestion", "Opcodes", "Operations", "Memory Regions",

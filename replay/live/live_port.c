@@ -48,7 +48,7 @@ struct frame_taker {
     struct live_port *port;
     rnic_frame_fn *fn;
     void *user;
-    const uint8_t *hop; /* IP address whose MAC address is being resolved, or NULL */
+    const uint8_t *hop; /* IP address that is being resolved to a MAC address, or NULL */
     bool found;
 };
 

@@ -6,8 +6,8 @@
  * The target's requests and completions replace those of our RNIC, and rc_compare_requests()
  * compares them with the capture.
  *
- * The target's requests contain the memory addresses and R_Keys of the capture. They need not be
- * valid, because no device executes the requests: we only compare them.
+ * The target's requests contain the memory addresses and R_Keys of the capture. These addresses and
+ * R_Keys need not be valid, because no device executes the requests: we only compare them.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -270,8 +270,8 @@ static int take_completion(void *ctx, const json_t *c, struct error *error)
     return 0;
 }
 
-/* Waits until the target has all completions that our responses so far must cause, at most the time
- * of option --tolerance. Returns 0, or -1 and an error. */
+/* Waits until the target has all completions that the responses already sent must cause, at most
+ * the time of option --tolerance. Returns 0, or -1 and an error. */
 static int wait_completions(struct live_requester *req, struct requester_conn *conn,
                             struct error *error)
 {

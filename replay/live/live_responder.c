@@ -146,7 +146,7 @@ void live_take_response(struct live *live, uint32_t idx, struct roce_pkt *pkt)
           roce_psn_diff(roce_pkt_psn(pkt), roce_psn_of(event_packet(&dir->setup, lr->last)->psn));
     event = request_of_response(lr, rel);
     if (dir->response_cnt && dir->response[dir->response_cnt - 1].event > event)
-        /* dir->response is sorted by the requests: use no earlier request than that of the previous
+        /* dir->response is sorted by the requests: begin with the request of the previous
          * response. */
         event = dir->response[dir->response_cnt - 1].event;
     a = session_add_response(dir, pkt, event, live_now(), rel);

@@ -26,8 +26,8 @@ enum live_event_kind {
      * due, at the capture time of packet `pkt`. `when` differs from `step` if the recorded
      * responder executed the request before the request was captured. */
     LIVE_FRAME,
-    LIVE_ANSWER /* the capture has a response here: we wait for the response of the target to the
-                 * same request */
+    LIVE_ANSWER /* the capture has a response at this point: we wait for the target's response to
+                 * the same request */
 };
 
 struct live_event {

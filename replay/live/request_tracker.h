@@ -24,7 +24,7 @@
 
 struct request_tracker {
     struct requester_run *asker;
-    struct expected_wc expect; /* completions that our responses so far must cause */
+    struct expected_wc expect; /* completions that the responses already sent must cause */
     uint32_t step;             /* index of the current event of the capture */
     int64_t high;              /* highest relative PSN received */
     int64_t last;              /* last relative PSN of the request that was received last */

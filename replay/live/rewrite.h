@@ -19,7 +19,7 @@
 /* Addresses of the path from our RNIC to the target. */
 struct rewrite_path {
     uint8_t mac[6], dmac[6];
-    uint8_t addr[16], target[16]; /* both IPv4 or both IPv6 */
+    uint8_t addr[16], target[16]; /* both are IPv4, or both are IPv6 */
 };
 
 /* Live address and R_Key of a memory region of the target. An array of this struct has one element

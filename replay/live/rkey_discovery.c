@@ -30,8 +30,8 @@ static bool is_address_in(const struct shadow_region *region, uint64_t value)
            (value >= region->low || region->low - value <= BEFORE_MAX);
 }
 
-/* Searches the message for 8 bytes that can be an address of `region`. If there are several,
- * chooses the one nearest to the R_Key at offset mention->key_off. Returns false if there is
+/* Searches the message for 8 bytes that can be an address of `region`. If several 8 bytes can be an
+ * address, chooses those nearest to the R_Key at offset mention->key_off. Returns false if it finds
  * none. */
 static bool find_address_near(const struct shadow_region *region, const uint8_t *p, size_t len,
                               struct rkey_mention *mention)

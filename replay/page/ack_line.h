@@ -6,9 +6,9 @@
 
 #include "page/packet_runs.h"
 
-/* Calls `on_ack` for each response or NAK of a direction that acknowledges a new PSN. `psn`: PSN to
- * which the line of acknowledged PSNs rises, relative to the first packet run of the direction in
- * this use of the QP pair, counted without wrap. */
+/* Calls `on_ack` for each response or NAK of a direction that acknowledges a new PSN. `psn`: the
+ * highest acknowledged PSN, relative to the first packet run of the direction in this use of the QP
+ * pair, counted without wrap. */
 void ack_line_find(const struct packet_runs *runs, unsigned direction,
                    void (*on_ack)(void *user, const struct packet_run *run, int64_t psn),
                    void *user);

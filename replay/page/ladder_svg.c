@@ -149,7 +149,7 @@ static void write_difference(FILE *out, const struct ladder_drawing *d,
     fprintf(out, "</tspan></text>\n");
 }
 
-/* If packet `i` differs, writes a coloured background behind its row and the rows of its
+/* If packet `i` differs, writes a coloured background for its row and the rows of its
  * differences. */
 static void write_background(FILE *out, const struct ladder_drawing *d, size_t i, double y)
 {

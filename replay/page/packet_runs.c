@@ -249,7 +249,7 @@ static void merge_into(struct packet_run *a, const struct packet_run *b)
 /* Merges runs in pairs. The second run of a pair is the next one of the same side and class. */
 static void merge_pairs(struct packet_runs *runs, enum merge_level level)
 {
-    /* Index plus 1 of the run that is the first one of an incomplete pair; 0: none. */
+    /* Index plus 1 of the first run of an incomplete pair; 0: none. */
     uint16_t single[2][RUN_CLASS_CNT];
     uint16_t kept = 0;
 

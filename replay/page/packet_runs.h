@@ -14,8 +14,8 @@
 #include "flow/flow.h"
 #include "page/page_memory.h"
 
-/* Smallest limit for the runs of a stream. It exceeds the number of runs that can never be merged:
- * one for each side and class. */
+/* Smallest limit for the runs of a stream. Some runs can never be merged: one for each side and
+ * class. The limit exceeds their number. */
 #define PACKET_RUNS_MIN 32u
 #define PACKET_RUNS_MAX 10000u /* largest limit; a browser still draws that many quickly */
 
@@ -138,9 +138,9 @@ void packet_runs_add(struct packet_runs *runs, const struct roce_flow_in *in,
  * packet. */
 void packet_runs_mark_refused(struct packet_runs *runs);
 
-/* Marks the first run of each direction from frame `frame` on: it begins a new use of the QP pair.
- * The first request counts, or else the first response. Marks no run without a run before it.
- * Called after the last packet. */
+/* Marks the first run of each direction from frame `frame` on as the start of a new use of the QP
+ * pair. Uses the first request, or if there is none, the first response. Does not mark the first
+ * run of a whole direction. Called after the last packet. */
 void packet_runs_mark_use(struct packet_runs *runs, uint32_t frame);
 
 static inline bool packet_run_begins_use(const struct packet_run *run)

@@ -20,7 +20,7 @@ struct page {
     FILE *out;
     unsigned captures;
     bool has_results; /* the page was begun with page_begin_results() */
-    size_t html_at;   /* number of bytes of page.html written so far */
+    size_t html_at;   /* number of bytes of page.html already written */
 };
 
 void page_begin(struct page *page, FILE *out, const char *title);

@@ -7,7 +7,7 @@
 #include "capture/narrow.h"
 #include "page/page.h"
 
-/* Maximum number of captures whose graphs are on a page of results. */
+/* Maximum number of captures with graphs on one page of results. */
 #define PAGE_CHECKS 16u
 
 /* Checks a capture and adds its graphs to the page. `narrow`: selected frames, or NULL for all

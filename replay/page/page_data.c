@@ -252,9 +252,9 @@ struct psn_axes {
     struct psn_axis of[2];
 };
 
-/* Returns the axes of a connection. Each begins with the first PSN of the requester. If that PSN is
- * unknown, is later than the PSN of the first run, or is that of a later use of the QP pair, the
- * axis begins with the PSN of the first run. */
+/* Returns the PSN axes of a connection, one for each direction. An axis begins with the first PSN
+ * of the requester. It begins with the PSN of the first run instead if the first PSN is unknown, is
+ * later than the PSN of the first run, or belongs to a later use of the QP pair. */
 static struct psn_axes begin_axes(const struct packet_runs *runs,
                                   const struct roce_conn_summary *sum)
 {
@@ -272,7 +272,8 @@ static struct psn_axes begin_axes(const struct packet_runs *runs,
     return axes;
 }
 
-/* Writes for each use of the QP pair in each direction its first run and the PSN that is 0. */
+/* For each direction and use of the QP pair, writes the first run and the PSN that is 0 on the
+ * axis. */
 static void write_uses(FILE *out, const struct packet_runs *runs, const struct psn_axes *axes)
 {
     fprintf(out, "\"uses\":[[0,0,%u],[0,1,%u]", axes->of[0].base, axes->of[1].base);
@@ -307,7 +308,8 @@ static const char *const column_names[COLUMNS] = {
     "time", "duration", "frame", "frames", "count", "psn", "span", "payload",
     "wire", "flight",   "style", "rtt",    "wait",  "gap", "ce"};
 
-/* Values of the previous run, for columns that contain differences, and the styles so far. */
+/* Values of the previous run, for columns that contain differences, and the styles used up to
+ * now. */
 struct column_state {
     uint64_t time;
     uint32_t frame;
@@ -515,8 +517,8 @@ static int write_conn(FILE *out, const struct page_capture *capture, const struc
     return rc;
 }
 
-/* Compares two connections: the one with the worse trouble is first, then the one that waited
- * longer, then the one with more packets. */
+/* Compares two connections for the order of the page: by trouble, the worst first; then by waiting
+ * time, the longest first; then by number of packets, the most first. */
 static int compare_troubles(const void *a, const void *b)
 {
     const struct page_conn *x = *(const struct page_conn *const *)a,

@@ -180,8 +180,9 @@ static void write_loss(void *user, const struct loss_mark *mark)
             mark->offset, mark->text);
 }
 
-/* Returns the run at which the graph of a direction names the end of its troubles: the last
- * response, if it acknowledges the rest. NULL if the direction has no trouble, or no such end. */
+/* Returns the run at which the graph of a direction marks the end of its troubles: the last
+ * response, if it acknowledges all remaining requests. Returns NULL if the direction had no
+ * trouble, or if the trouble did not end. */
 static const struct packet_run *end_of(const struct packet_runs *runs, unsigned direction)
 {
     bool trouble = false;

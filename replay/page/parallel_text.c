@@ -45,8 +45,8 @@ static void format_part(const struct work *work, uint32_t n)
         part->rc = -1;
 }
 
-/* Formats the next part that no thread has begun. Called with the lock, which is released
- * meanwhile. Returns false if there is no such part. */
+/* Formats the next part that no thread has begun. Called with the lock, and releases the lock while
+ * it formats. Returns false if all parts are begun. */
 static bool format_next(struct work *work)
 {
     const uint32_t n = work->next;

@@ -10,7 +10,7 @@
 
 /* Initialize `base` with the PSN at which the first use begins, and `at` with 0. */
 struct psn_axis {
-    uint32_t base; /* PSN that is 0 on the axis */
+    uint32_t base; /* PSN at position 0 of the axis */
     int64_t at;    /* place of the latest run, counted without wrap at 2^24 */
 };
 

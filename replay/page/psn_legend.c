@@ -8,7 +8,7 @@
 #define OF(class) (1u << (class))
 
 /* Entries of the legend for packets, in its order. `classes`: classes of packets that the entry
- * describes. `first`: class whose style the entry has. */
+ * describes. `first`: the entry has the style of this class. */
 static const struct {
     const char *class, *text;
     enum run_class first;

@@ -36,8 +36,8 @@ static void take_output(struct cm_pair *w)
         w->now++;
 }
 
-/* Sends B many requests whose connections are never completed: from one address or, if `spoofed`,
- * each REQ from a new address. */
+/* Sends many REQs to engine B and never completes the connections. All REQs are from one address
+ * or, if `spoofed`, each REQ is from a new address. */
 static void flood_reqs(struct cm_pair *w, bool spoofed)
 {
     struct rnic_cm_addr addr = cm_pair_addr[B];

@@ -25,8 +25,8 @@ static void req_without_listener_is_rejected(void)
     }
 }
 
-/* A REQ must be rejected with the right reason (12.6.7) if its QPN cannot belong to a connection
- * (0, 1, 0xFFFFFF), if its GIDs differ from those of its packet, or if its RDMA-IP header has
+/* A REQ must be rejected with the right reason (12.6.7) in three cases: its QPN cannot belong to a
+ * connection (0, 1, 0xFFFFFF); its GIDs differ from the GIDs of its packet; its RDMA-IP header has
  * another IP version. */
 static void req_for_other_qpns_or_gids_is_rejected(void)
 {
@@ -114,8 +114,8 @@ static void nobody_listens_in_time(void)
         EXPECT_EQ(rnic_cm_deadline(w.end[B].cm), RNIC_NEVER);
         cm_pair_stop(&w);
     }
-    cm_pair_start_with(&w, 250000000); /* the engine delays at most 64 REQs; it must reject the
-                                        * others at once */
+    cm_pair_start_with(&w, 250000000); /* the engine delays at most 64 REQs; it must reject further
+                                        * REQs at once */
     cm_pair_stop_listening(&w);
     for (uint32_t i = 0; i < 100; i++) {
         cm_pair_ask(&w, 0x1000 + i);
@@ -142,8 +142,8 @@ static void gid_listener_precedes_wildcard(void)
     cm_pair_stop(&w);
 }
 
-/* A listener for one address family must not get requests to the other family. Another id must be
- * able to listen for the other family. */
+/* A listener for IPv4 must not get requests to IPv6 addresses, and the reverse. Two ids must be
+ * able to listen, one for IPv4 and one for IPv6. */
 static void family_listener_takes_its_family(void)
 {
     struct cm_pair w;

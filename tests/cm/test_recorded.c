@@ -65,8 +65,8 @@ static void read_capture(const char *name)
     CU_ASSERT_FATAL(said_cnt > 0);
 }
 
-/* Sets *local to the communication id that the sender of a message chose, and *remote to that of
- * its peer; NULL if the message has no such id. */
+/* Sets *local to the communication id of the sender of a message, and *remote to the communication
+ * id of its peer; NULL if the message does not contain the id. */
 static void ids_of(struct roce_cm_msg *msg, uint32_t **local, uint32_t **remote)
 {
     *local = *remote = NULL;
@@ -169,9 +169,8 @@ static bool again(unsigned frame)
     return false;
 }
 
-/* Returns whether the recorded message was lost on its way to the peer. This is inferred from the
- * next recorded message: it is a retransmission of this message, or of the message that this one
- * answers. */
+/* Returns whether the recorded message was lost on its way to the peer. If so, the next recorded
+ * message is a retransmission: of this message, or of the message that this message answers. */
 static bool was_lost(unsigned frame)
 {
     return !again(frame) && frame + 1 < said_cnt && again(frame + 1);

@@ -172,7 +172,7 @@ static void r200_overrun_moves_the_qp_to_err(void)
     rnic_qp_view(qp, &view);
     EXPECT_EQ(view.state, RNIC_QPS_ERR);
     EXPECT_EQ(view.recv_wr, 0);
-    fixture_expect_nothing(&fixture); /* a message whose completion was lost is not acknowledged */
+    fixture_expect_nothing(&fixture); /* a message with a lost completion is not acknowledged */
     EXPECT_EQ(rnic_cq_poll(cq, wc, 4), 2);
     EXPECT_EQ(wc[0].status, RNIC_WC_SUCCESS);
     EXPECT_EQ(wc[1].status, RNIC_WC_SUCCESS);
@@ -207,7 +207,8 @@ static void deleted_cq_has_no_event(void)
     fixture_free(&fixture);
 }
 
-/* A CQ is resized while its completions wrap. They must keep their order. */
+/* A CQ is resized while its completions wrap around the end of the ring. The completions must keep
+ * their order. */
 static void resized_cq_keeps_the_order(void)
 {
     static const uint32_t depths[] = {5, 4, 64, 4, 7};

@@ -142,7 +142,7 @@ static void r175_each_for_itself(void)
 }
 
 /* A packet with a group address and a unicast QPN is dropped. A packet with the multicast QPN is
- * dropped if its address is not that of the group, or its service is not UD (R048, R052). */
+ * dropped if it is not addressed to the group, or if its service is not UD (R048, R052). */
 static void r048_group_without_multicast_qpn_is_dropped(void)
 {
     struct roce_pkt pkt;
@@ -278,8 +278,8 @@ static void limits(void)
     fixture_free(&fixture);
 }
 
-/* The GIDs of two groups have the same hash. After one group is removed, the other one must still
- * be found. */
+/* The GIDs of two groups have the same hash. After the removal of one group, the device must still
+ * find the remaining group. */
 static void colliding_groups_are_found(void)
 {
     static const uint8_t gid[2][16] = {

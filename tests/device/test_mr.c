@@ -443,8 +443,8 @@ static void r208_dereg_in_a_write(void)
     fixture_free(&fixture);
 }
 
-/* A duplicate READ after its key was deregistered gets neither data nor a NAK (R113, R117, R208).
- */
+/* The responder drops a duplicate READ if the key was deregistered since the first READ: it sends
+ * no data and no NAK (R113, R117, R208). */
 static void r113_dereg_then_duplicate_read(void)
 {
     struct roce_pkt pkt;

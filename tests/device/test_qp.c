@@ -225,8 +225,8 @@ static void r188_post_depends_on_the_state(void)
     fixture_free(&fixture);
 }
 
-/* The WQE in error completes first, then the others in order; the NAK is still sent (R189, R082).
- */
+/* The WQE in error completes first, then the remaining WQEs in order; the NAK is still sent (R189,
+ * R082). */
 static void r189_wqe_in_error_completes_first(void)
 {
     static const uint8_t data[100];

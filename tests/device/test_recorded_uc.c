@@ -2,8 +2,8 @@
 /*
  * UC as Linux Soft-RoCE sends it (traces/), with lost packets. The device receives the recorded
  * requests and must deliver each message that is complete in the capture (R065, R162-R166). The
- * recorded receiver lost more messages (R164), so the table also has the number that this receiver
- * completed.
+ * recorded receiver lost more messages than our device (R164), so the table also has the number of
+ * messages that the recorded receiver completed.
  */
 #include <string.h>
 #include "device/rnic.h"

@@ -368,8 +368,8 @@ static void r049_pkey(void)
         fixture_in(&fixture, &pkt);
         EXPECT_EQ(fixture_out(&fixture, &pkt), rows[i].good);
         if (rows[i].good)
-            EXPECT_EQ(pkt.bth.pkey, rows[i].mine); /* the response has the P_Key of the QP, not that
-                                                    * of the request (R045) */
+            EXPECT_EQ(pkt.bth.pkey, rows[i].mine); /* the response has the P_Key of the QP, not the
+                                                    * P_Key of the request (R045) */
         EXPECT_EQ(fixture_counters(&fixture).rx_bad_pkey, !rows[i].good);
         fixture_free(&fixture);
     }

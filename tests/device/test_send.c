@@ -461,7 +461,7 @@ static void ack_hold_ends_at_its_deadline(void)
     fixture_free(&fixture);
 }
 
-/* A NAK is never delayed, nor is the ACK before it. */
+/* A NAK, and an ACK that precedes a NAK, are never delayed. */
 static void nak_ends_the_wait_of_an_ack(void)
 {
     begin_held(TIMEOUT_LONG);

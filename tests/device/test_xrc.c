@@ -177,7 +177,7 @@ static void message_to_a_deleted_srq_is_refused(void)
     }
 }
 
-/* The CQ of the SRQ overruns. The target QP whose completion was lost and the SRQ enter the error
+/* The CQ of the SRQ overruns. One target QP loses a completion: this QP and the SRQ enter the error
  * state. Other QPs that need a WQE of this SRQ get an error. */
 static void overrun_cq_breaks_the_srq(void)
 {

@@ -6,10 +6,11 @@
  * Invariants: the JSON output is valid JSON with a line for each finding and each connection. Text
  * and XML output is valid UTF-8 without control characters.
  *
- * Checking the annotated copy gives the same result as checking the capture, and so does a check
- * without any output. The latter uses two threads for some inputs. Few, because threads wait for
- * each other, and on a busy machine each wait takes milliseconds. If a capture has no ERROR
- * findings, the same capture with frames cut by a snaplen has none either.
+ * A check of the annotated copy, and a check without any output, have the same result as a check of
+ * the capture. For some inputs, the check without output uses two threads. It uses one thread for
+ * most inputs, because threads wait for each other, and on a busy machine each wait takes
+ * milliseconds. If a capture has no ERROR findings, the same capture with frames cut by a snaplen
+ * has none either.
  */
 #define _GNU_SOURCE
 #include <jansson.h>

@@ -256,8 +256,8 @@ static void datagram(struct fuzz *fuzz, struct script *script)
     seal_and_input(fuzz, buf, (size_t)len);
 }
 
-/* Passes bytes of the script to the device. They are either a whole frame, or a BTH and payload
- * behind valid outer headers. */
+/* Passes bytes of the script to the device. The bytes are either a whole frame, or the BTH and
+ * payload of a frame, which then has valid outer headers. */
 static void raw(struct fuzz *fuzz, struct script *script)
 {
     uint8_t buf[ROCE_FRAME_MAX];

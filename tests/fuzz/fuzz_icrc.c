@@ -3,9 +3,9 @@
  * Fuzz target: CRC and ICRC.
  *
  * Invariants: for any bytes, split anywhere, all CRC back ends compute the same value as a
- * bit-by-bit implementation (support/refcrc.h). For any packet, the ICRC equals that of the second
- * implementation (support/refcrc.h). A packet with one bit flipped passes the ICRC check only if
- * routers are allowed to change this bit (R024).
+ * bit-by-bit implementation (support/refcrc.h). For any packet, both implementations compute the
+ * same ICRC. A packet with one bit flipped passes the ICRC check only if routers are allowed to
+ * change this bit (R024).
  */
 #include "frame.h"
 #include "support/refcrc.h"

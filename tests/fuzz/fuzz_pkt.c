@@ -71,8 +71,8 @@ static void check_parsed(const struct roce_pkt *pkt, int error)
         FUZZ_CHECK(pkt->payload_off + pkt->payload_len + pkt->bth.padcnt == pkt->icrc_off);
 }
 
-/* Parses the same frame with only `cap_len` bytes captured. Checks that the result agrees with that
- * of the whole frame. */
+/* Parses the same frame with only `cap_len` bytes captured. Checks that the result agrees with the
+ * result for the whole frame. */
 static void check_cut(const struct roce_pkt *whole, int error, size_t cap_len)
 {
     uint8_t *exact = sample_exact(whole->frame, cap_len);

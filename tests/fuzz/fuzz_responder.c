@@ -208,8 +208,9 @@ static void request(struct fuzz *fuzz, struct script *script)
         rnic_input(fuzz->rnic, buf, (size_t)len, 0);
 }
 
-/* Passes bytes of the script to the device. They are either a whole frame, or a BTH and the bytes
- * after it, behind valid outer headers. Corrects the ICRC if the frame has one. */
+/* Passes bytes of the script to the device. The bytes are either a whole frame, or the BTH and all
+ * later bytes of a frame, which then has valid outer headers. Corrects the ICRC if the frame has
+ * one. */
 static void raw(struct fuzz *fuzz, struct script *script)
 {
     uint8_t buf[ROCE_FRAME_MAX];

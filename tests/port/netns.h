@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Netns: network namespaces for tests. A namespace ends with its processes, so that none is left
- * behind after a test. Without root, user namespaces are used.
+ * Netns: network namespaces for tests. A namespace ends with its processes, so that no namespace
+ * remains after a test. Without root, user namespaces are used.
  */
 #ifndef TEST_NETNS_H
 #define TEST_NETNS_H

@@ -18,7 +18,7 @@
 #define NOTE        64u /* length of a SEND, bytes */
 #define NOTES       32u /* number of receive requests, each with a separate buffer */
 
-/* The message in which each side describes its QP to the other. */
+/* The message in which a side describes its QP to its peer. */
 struct hello {
     uint32_t qpn;
     uint32_t psn;
@@ -309,8 +309,8 @@ static bool play(struct side *side)
     for (unsigned i = 0; i < NOTES && !side->talk->client; i++)
         if (!post_recv(side, i))
             return false;
-    /* Each side waits until both are ready. Each also waits until both have finished, because the
-     * last ACK may be lost. */
+    /* Each side waits until both sides are ready. At the end, each side waits until both have
+     * finished, because the last ACK may be lost. */
     if (write(side->talk->fd, &byte, 1) != 1 || read(side->talk->fd, &byte, 1) != 1)
         return fail(side, "the other side is gone", errno);
     if (!(side->talk->client ? ask(side) : answer(side)))

@@ -21,7 +21,7 @@ struct talk {
     int fd;     /* stream socket to the other side, for example for the exchange of QPNs */
     unsigned rounds;
     uint32_t size;                  /* length of a WRITE and of a READ, bytes */
-    uint32_t path_mtu;              /* path MTU, bytes; 0: that of the interface */
+    uint32_t path_mtu;              /* path MTU, bytes; 0: path MTU of the interface */
     uint16_t vlan;                  /* 802.1Q id of all sent frames; 0: without a tag */
     const struct rnic_gid *own_gid; /* GID to use instead of a GID of the interface, or NULL */
     /* Called before the QP is deleted; may be NULL. */

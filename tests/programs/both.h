@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Both: opens two QPs `a` and `b` in one process, connects them to each other, and registers a
- * buffer for each. For test programs that have one function for each feature. Header only, because
- * each such program is one file.
+ * buffer for each. For test programs with one function for each feature. Header only, because each
+ * of these programs is one file.
  */
 #ifndef PROGRAMS_BOTH_H
 #define PROGRAMS_BOTH_H

@@ -101,9 +101,10 @@ static void *take_two(void *unused)
     return NULL;
 }
 
-/* A thread sees with poll(2) that an event is waiting, and reads it a moment later. Meanwhile
- * another thread destroys the id. The event must still be there; otherwise the first thread waits
- * forever. rping of rdma-core 59 and later does this at its end. */
+/* In one thread, poll(2) reports an event, and the thread reads the event a moment later. In
+ * between, another thread destroys the id. The event must not be deleted before it was read,
+ * because the first thread would then wait forever. rping of rdma-core 59 and later destroys its id
+ * in this way at its end. */
 static void destroyed_id_leaves_its_event(void)
 {
     struct sockaddr_in to = at(address, port);
@@ -199,10 +200,11 @@ static void killed_peer_is_disconnected(void)
     end();
 }
 
-/* Two processes use one port number. A child listens at another address than its parent: each must
- * get the requests for its own address, and the other must not reject them. A child must not be
- * able to listen at the address of its parent or at the wildcard. If the parent listens at the
- * wildcard, the child must not be able to listen at any address (core/cma.c, cma_check_port). */
+/* Two processes use one port number. A child listens at another address than its parent. Each
+ * process must get the requests for its address, and must not reject requests for the address of
+ * the other process. A child must not be able to listen at the address of its parent or at the
+ * wildcard. If the parent listens at the wildcard, the child must not be able to listen at any
+ * address (core/cma.c, cma_check_port). */
 static void processes_share_a_port(void)
 {
     struct sockaddr_in here = at(address, port), any = at("0.0.0.0", port);
@@ -428,8 +430,8 @@ int main(int argc, char **argv)
         {"child_is_refused_its_parents_ids", child_is_refused_its_parents_ids},
         {"child_connects_to_its_parent", child_connects_to_its_parent},
         {"reader_of_a_destroyed_channel_gets_no_error",
-         /* This must be the last case: it leaves a thread behind that would end the process after 5
-          * s. */
+         /* This must be the last case, because its second thread continues to run and ends the
+          * process after 5 s. */
          reader_of_a_destroyed_channel_gets_no_error},
     };
     return run_cases(argc, argv, cases, sizeof cases / sizeof *cases);

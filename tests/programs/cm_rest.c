@@ -248,7 +248,7 @@ int main(int argc, char **argv)
     rest("connected");
     MUST(pthread_create(&waiter, NULL, wait_then_part, &theirs) == 0);
     rest("waiting for a completion");
-    put(&ours); /* sending the message lets the other thread continue, so that both ends
+    put(&ours); /* the message makes the thread of the peer continue, so that both ends
                  * disconnect */
     part(&ours);
     MUST(pthread_join(waiter, NULL) == 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * CM swap: two programs connect with rdma_cm. Each sends the other the address, length and R_Key of
- * its memory. The client writes its buffer to the peer's memory (RDMA WRITE), reads it back (RDMA
- * READ) and compares.
+ * CM swap: two programs connect with rdma_cm. Each program sends the address, length and R_Key of
+ * its memory to its peer. The client writes its buffer to the peer's memory (RDMA WRITE), reads it
+ * back (RDMA READ) and compares.
  *
  *   cm_swap server PORT            cm_swap client ADDRESS PORT [BYTES]
  */

@@ -21,7 +21,8 @@ static unsigned pool_dev(const struct scenario *s, const struct scn_pool *p)
     return UINT32_MAX;
 }
 
-/* Returns the link with an error (enum scn_accident) whose responder uses the pool `p`, or NULL. */
+/* Returns the link with an error (enum scn_accident) and a responder that uses the pool `p`, or
+ * NULL. */
 static struct scn_link *accident_of(struct scenario *s, const struct scn_pool *p)
 {
     for (unsigned i = 0; i < s->link_cnt; i++)
@@ -127,8 +128,8 @@ static void bind_of(struct scenario *s, struct scn_link *l, unsigned side, struc
         bind->len = s->fabric.mem_len + UINT64_C(1);
 }
 
-/* Returns an end on the responder's device whose type 2 window is bound to another QP than that of
- * link `l`, or NULL. */
+/* Returns an end on the responder's device, or NULL: its type 2 window is bound to another QP than
+ * the QP of link `l`. */
 static const struct scn_end *foreign_window(const struct scenario *s, const struct scn_link *l,
                                             uint32_t len)
 {
@@ -144,8 +145,8 @@ static const struct scn_end *foreign_window(const struct scenario *s, const stru
     return NULL;
 }
 
-/* Chooses the R_Key of a request: that of the memory region or of a window of the other end. For
- * the error SCN_WINDOW, chooses the R_Key of a window that is bound to another QP. */
+/* Chooses the R_Key of a request: the R_Key of the peer's memory region or of a window of the peer.
+ * For the error SCN_WINDOW, chooses the R_Key of a window that is bound to another QP. */
 static void choose_key(struct scenario *s, const struct scn_link *l, unsigned side,
                        struct scn_wr *w, struct rnic_send_wr *wr)
 {

@@ -137,8 +137,8 @@ static enum rnic_wr_opcode random_opcode(struct scenario *s, const struct scn_li
     return l->type == RNIC_QPT_UC ? uc[rng_below(&s->rng, 6)] : ud[rng_below(&s->rng, 2)];
 }
 
-/* Returns an earlier WRITE of an end, so that a READ of the same bytes can follow and must return
- * them (R092), or NULL. */
+/* Returns an earlier WRITE of an end, or NULL. The caller adds a READ of the same bytes, which must
+ * return the written bytes (R092). */
 static const struct scn_wr *earlier_write(struct scenario *s, const struct scn_end *e)
 {
     const struct scn_wr *w = e->wr_cnt ? &e->wr[rng_below(&s->rng, e->wr_cnt)] : NULL;

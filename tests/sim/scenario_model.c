@@ -95,8 +95,8 @@ static void see_gap(struct scenario *s, struct scn_end *e, uint32_t at)
     e->gap_end = e->gap_end > at ? e->gap_end : at + 1;
 }
 
-/* Models the arrival of the expected PSN. If a NAK still waits behind READ responses, it will name
- * the PSN that is missing when the NAK is sent. */
+/* Models the arrival of the expected PSN. If a NAK waits until READ responses are sent, it gets the
+ * PSN that is missing at the time when the NAK itself is sent. */
 static void go_on(struct scenario *s, struct scn_end *e)
 {
     if (e->epsn >= e->gap_end)
@@ -231,7 +231,7 @@ static bool is_marked(const struct roce_pkt *pkt)
            (pkt->encap == ROCE_ENCAP_V2_IP6 && pkt->ip6.ecn == 3);
 }
 
-/* Returns the end on device `dev` whose QP is the destination of a packet, or NULL. */
+/* Returns the end on device `dev` with the destination QP of a packet, or NULL. */
 static struct scn_end *receiver_of(struct scenario *s, unsigned dev, const struct roce_pkt *pkt,
                                    struct scn_link **link)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Prints tables of the cases that the generator covered, and reports each case that is not
- * covered. */
+/* Prints tables of the cases that the random scenarios covered, and reports each case that no
+ * scenario covered. */
 #include <stdarg.h>
 #include <stdio.h>
 #include "scenario.h"

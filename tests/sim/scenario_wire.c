@@ -82,7 +82,7 @@ static void check_cnp(struct scenario *s, const struct simnet_event *event)
                event->pkt->bth.dest_qp, event->to);
 }
 
-/* Returns the end whose responder sent a response. */
+/* Returns the end that sent a response. */
 static struct scn_end *responder_of(struct scenario *s, const struct simnet_event *event,
                                     struct scn_end **to)
 {

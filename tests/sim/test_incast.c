@@ -302,9 +302,9 @@ static uint64_t left_rate(uint64_t from, uint64_t to)
     return bytes * 1000000000 / (to - from);
 }
 
-/* One device sends alone, and a second one sends for a while, too. rnic/flow reads the packets on
- * the receiver's link and reports the first device's rates before and after the CNPs. These rates
- * must equal those at which the device sent. */
+/* One device sends all the time, and a second device sends for a part of this time. rnic/flow reads
+ * the packets on the receiver's link and reports the first device's rates before and after the
+ * CNPs. These rates must equal those at which the device sent. */
 static void reported_rates_equal_rates_on_the_wire(void)
 {
     const struct fabric_wire wire = {.bps = BPS, .delay_ns = 1000, .queue = 400000, .mark = 30000};

@@ -56,8 +56,9 @@ struct heard {
 
 static struct fabric fabric;
 static struct quiet quiet;
-/* Packets of the observed QP: `alone` without the load, `heard` with it. There is one list for each
- * direction, because the order of packets that two devices send at the same time is undefined. */
+/* Packets of the observed QP: `alone` has its packets without load on other QPs, `heard` its
+ * packets with load. There is one list for each direction, because the order of packets that two
+ * devices send at the same time is undefined. */
 static struct heard alone[2][HEARD], heard[2][HEARD];
 static unsigned alone_cnt[2], heard_cnt[2];
 

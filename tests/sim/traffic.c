@@ -11,13 +11,13 @@
 #include "wire/crc32.h"
 
 #define DEPTH 16u
-/* First third of the memory: bytes that this side sends, and bytes that the other side READs. */
+/* First third of the memory: bytes that this side sends, and bytes that its peer READs. */
 #define SOURCES 0u
 #define FETCHED (QP_PAIR_MEM / 3) /* second third: results of READs and atomics */
-/* Last third: destination of the other side's SENDs and WRITEs. */
+/* Last third: destination of the peer's SENDs and WRITEs. */
 #define WRITTEN (2 * FETCHED)
 #define WORDS   64u /* each third begins with this number of bytes for atomics */
-/* Number of PSNs of one direction whose packets are compared. */
+/* Number of PSNs of one direction for which packets are compared. */
 #define PSNS 16384u
 /* Virtual time in ns after which no request is still pending. */
 #define LONG_TIME UINT64_C(60000000000)
@@ -38,7 +38,7 @@ struct plan {
 struct stream {
     struct plan plan[TRAFFIC_WRS];
     unsigned posted;
-    unsigned done;     /* number of requests whose completion was checked */
+    unsigned done;     /* number of requests with a checked completion */
     unsigned recv_cnt; /* number of receive WQEs that the requests of the stream use */
     unsigned recv_posted;
     unsigned recv_done;

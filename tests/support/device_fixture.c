@@ -16,7 +16,7 @@ struct rnic_attr fixture_device_attr(const struct pktgen *gen)
     memcpy(attr.mac, gen->dmac, 6);
     memcpy(attr.gid[0].gid, gen->dgid, 16);
     attr.gid[0].type = gen->encap == ROCE_ENCAP_V1 ? RNIC_GID_ROCE_V1 : RNIC_GID_ROCE_V2;
-    attr.seed = 1; /* fixed, so that keys and QPNs are the same in each run */
+    attr.seed = 1; /* fixed seed, so that keys and QPNs are the same in each run */
     return attr;
 }
 

@@ -104,8 +104,8 @@ void flowgen_atomic(struct flowgen *g, int side);
 
 /* Sends the packets of a SEND or WRITE, but not the ACK. Returns the PSN of the first packet. */
 uint32_t flowgen_message(struct flowgen *g, int side, enum roce_kind kind, uint32_t len);
-/* Sends some responses to the READ of `len` bytes whose first PSN is `psn`: the responses number
- * `first` to `last`, counted from 0. */
+/* Sends some responses to a READ of `len` bytes with first PSN `psn`: the responses number `first`
+ * to `last`, counted from 0. */
 void flowgen_read_resp(struct flowgen *g, int side, uint32_t psn, uint32_t len, uint32_t first,
                        uint32_t last);
 

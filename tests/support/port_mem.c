@@ -174,7 +174,7 @@ static void mem_close(struct rnic_port *port)
 
 static void mem_drop(struct rnic_port *port)
 {
-    (void)port; /* nothing to do: the child may use the other side */
+    (void)port; /* nothing to do: the child of a fork() may use the opposite side */
 }
 
 int rnic_port_mem_pair(unsigned depth, struct rnic_port *out[2], struct error *why)

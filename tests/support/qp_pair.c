@@ -162,8 +162,7 @@ void qp_pair_connect(struct qp_pair *pair)
             struct qp_pair_side *side = &pair->side[s];
             struct rnic_qp_attr attr = side->attr[i];
 
-            /* With XRC, an initiator is connected to a target of the other side, and a target to an
-             * initiator. */
+            /* With XRC, an initiator is always connected to a target of the opposite side. */
             if (side->target[i] != side->qp[i])
                 attr.dest_qpn += QP_PAIR_TARGET;
             for (unsigned k = 0; k < 3; k++) {

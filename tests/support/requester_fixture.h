@@ -20,7 +20,8 @@
 #define REQUESTER_MTU      256u
 #define REQUESTER_PEER_QPN 0x22u
 #define REQUESTER_RVA                                                                              \
-    UINT64_C(0x100000) /* remote address of the requests; nothing checks it, nor REQUESTER_RKEY */
+    UINT64_C(0x100000) /* remote address of the requests; no code checks this address or           \
+                          REQUESTER_RKEY */
 #define REQUESTER_RKEY 0x5EC12E7u
 #define REQUESTER_LOG  512u
 #define REQUESTER_T    UINT64_C(67108864) /* local ACK timeout with code 14, ns */

@@ -75,7 +75,7 @@ struct requester_oracle {
     uint32_t sq_psn;
     uint32_t mtu;
     uint64_t timeout_ns; /* ACK timeout T, ns */
-    uint32_t max;        /* position after the highest position that was sent so far */
+    uint32_t max;        /* position after the highest sent position */
     uint32_t *end; /* for each position: end of the READ or atomic that begins there, otherwise 0 */
     uint32_t cap;
     bool over; /* the QP is in the error state: nothing is counted */

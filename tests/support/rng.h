@@ -2,8 +2,8 @@
 /*
  * Random numbers for tests (xorshift64*). The same seed gives the same numbers on every machine.
  * rng_seed() reads the seed from the environment variable ROCEDRILL_SEED and prints it, so that a
- * failure can be reproduced. Without the variable the seed is 1, so every run of ctest is equal.
- * ROCEDRILL_SEED=random draws a new seed.
+ * failure can be reproduced. Without the variable the seed is 1, so that every run of ctest uses
+ * the same numbers. ROCEDRILL_SEED=random draws a new seed.
  */
 #ifndef TEST_RNG_H
 #define TEST_RNG_H

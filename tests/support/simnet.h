@@ -68,7 +68,7 @@ struct simnet_port {
     uint64_t delay_ns; /* delay from the switch to the node, ns */
 
     uint64_t busy;      /* state, not set by the test: time until which the port is busy, ns */
-    uint64_t depth_max; /* state, not set by the test: longest queue so far, bytes */
+    uint64_t depth_max; /* state, not set by the test: longest queue up to now, bytes */
 };
 
 /* Class of a packet. */

@@ -208,8 +208,8 @@ static void reorder_rule_reorders_its_share(void)
 
     EXPECT_EQ(seen.cnt, FRAMES);
     expect_about((unsigned)stats.impair_reordered, 0.01);
-    /* A reordered frame counts as late, unless no frame followed it or only other delayed frames
-     * overtook it. */
+    /* A reordered frame counts as late, except in two cases: no frame followed it, or only delayed
+     * frames overtook it. */
     CU_ASSERT(seen.late + 20 >= stats.impair_reordered && seen.late <= stats.impair_reordered);
     EXPECT_EQ(seen.changed + seen.twice, 0);
 }

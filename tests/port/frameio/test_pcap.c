@@ -236,8 +236,8 @@ static void frames_beyond_the_ring_are_counted(void)
     close_all();
 }
 
-/* Makes the capture handle behind a descriptor fail: replaces the descriptor by a pipe whose other
- * end is closed. */
+/* Makes a capture handle fail: replaces its descriptor by one end of a pipe, and closes the other
+ * end. */
 static void break_fd(int fd)
 {
     int ends[2];

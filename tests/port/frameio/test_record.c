@@ -74,8 +74,8 @@ static void ignore(void *user, const struct rnic_frame *frame)
     ++*(unsigned *)user;
 }
 
-/* Opens a pair of memory ports. Returns a port that records the frames of one of them, and sets
- * *far to the other one. */
+/* Opens a pair of memory ports. Returns a port that records the frames of the first memory port,
+ * and sets *far to the second one. */
 static struct rnic_port *recorded(struct rnic_port **far, bool shared, const char *iface)
 {
     const struct rnic_record_attr attr = {.folder = folder, .iface = iface, .shared = shared};

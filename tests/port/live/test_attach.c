@@ -339,7 +339,7 @@ static void interface_changes_are_reported(void)
 }
 
 /* The linker replaces send() by __wrap_send(), which does not pass the next `dropped_next` netlink
- * requests to the kernel. Each such call waits until the test releases it, at most 10 s. */
+ * requests to the kernel. A dropped call waits until the test releases it, at most 10 s. */
 static atomic_int dropped_next; /* number of requests that will be dropped */
 static atomic_uint waiting;     /* number of senders that wait */
 static sem_t released;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * A program that waits for a completion event wakes soon after the frame arrived. This must not
- * depend on the order in which it arms its CQ, polls it and waits. The program is the main
- * thread, with a live device on the loopback. A second thread sends it a message through another
- * device each time it waits.
+ * depend on the order in which it arms its CQ, polls it and waits. The program is the main thread,
+ * with a live device on the loopback. Each time the program waits, a second thread sends it a
+ * message through another device.
  */
 #include <pthread.h>
 #include <stdlib.h>

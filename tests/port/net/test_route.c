@@ -78,8 +78,8 @@ static void damaged_messages_are_read_in_bounds(void)
     }
 }
 
-/* A default route whose two next hops use the interfaces 4 and 5; `len` is the length that the
- * first next hop claims. */
+/* A default route with two next hops, on the interfaces 4 and 5. `len` is the length that the
+ * attribute of the first next hop claims. */
 static struct rnic_nl_request default_route(uint16_t len)
 {
     const struct rtnexthop hops[2] = {

@@ -111,8 +111,8 @@ static void name_of_a_killed_process_is_free(void)
     close(ready[1]);
 }
 
-/* The registry finds the user whose process has claimed a name, also if this is another user. It
- * also finds whether a user has a packet socket on an interface. */
+/* The registry finds the user of the process that has claimed a name, also if it is another user's
+ * process. It also finds whether a user has a packet socket on an interface. */
 static void user_of_a_name_is_found(void)
 {
     const unsigned lo = if_nametoindex("lo");

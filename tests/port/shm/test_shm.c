@@ -193,7 +193,7 @@ static void peer_that_starts_later_is_reached(void)
     close_all();
 }
 
-/* Counts the mappings of rings in this process, and those whose pages are all mapped. */
+/* Counts the mappings of rings in this process, and the mappings in which all pages are mapped. */
 static void count_rings(unsigned *all, unsigned *mapped)
 {
     FILE *maps = fopen("/proc/self/smaps", "re");
@@ -489,9 +489,9 @@ static void wrong_hello_is_refused(void)
     close_all();
 }
 
-/* A process without free descriptors is not woken without end by a peer that it cannot accept. It
- * reports the problem once, and accepts the peer later, when the connection of another peer has
- * ended. */
+/* A process without free descriptors cannot accept a peer. The waiting peer must not wake the
+ * process again and again. The process must report the problem once, and accept the peer after the
+ * connection of another peer has ended. */
 static void peer_waits_until_a_descriptor_is_free(void)
 {
     struct shm_segment segment[2];
@@ -533,8 +533,8 @@ static void peer_waits_until_a_descriptor_is_free(void)
     close_all();
 }
 
-/* Returns a connected or listening socket of another user, or -1. Its name is the one that the
- * socket of this user's block `block` would have. */
+/* Returns a connected or listening socket of another user, or -1. The socket has the name that
+ * belongs to this user's QPN block `block`. */
 static int foreign_socket(uint32_t block, bool listens)
 {
     struct sockaddr_un addr;

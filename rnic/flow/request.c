@@ -644,6 +644,16 @@ static void place_request(struct roce_ctx *ctx, int32_t d, uint32_t psn_cnt, boo
         place_unseen(ctx, at, &now);
 }
 
+/* Returns whether the IPv4 identifications show that the requester sent no packet between its
+ * newest request and the current one, so that no request was lost before the capture point. */
+static bool sent_nothing_before(const struct roce_ctx *ctx)
+{
+    const struct roce_sent_packet *newest = roce_window_tail(&ctx->sender->req.win);
+
+    return newest && ctx->sender->id_score >= ROCE_ID_SCORE_MIN &&
+           (uint16_t)(ctx->digest->ip_id - newest->ip_id) == 1;
+}
+
 /* Counts the time without a packet of the connection before the current new request. */
 static void note_silence(struct roce_ctx *ctx)
 {
@@ -653,7 +663,8 @@ static void note_silence(struct roce_ctx *ctx)
     if (roce_credit_wait(ctx))
         return;
     roce_count_idle(ctx);
-    if (ctx->silent_ns < ROCE_SILENCE_NS || !ctx->conn->paired)
+    if (ctx->silent_ns < ROCE_SILENCE_NS || !ctx->conn->paired ||
+        (roce_opcode_starts(ctx->pkt->op) && sent_nothing_before(ctx)))
         return;
     facts->silence.cnt++;
     us = ctx->silent_ns / 1000 < UINT32_MAX ? (uint32_t)(ctx->silent_ns / 1000) : UINT32_MAX;

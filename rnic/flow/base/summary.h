@@ -381,7 +381,9 @@ struct roce_conn_facts {
     uint32_t first_frame, last_frame;
     uint64_t first_time, last_time;
     /* Silences: times of at least 1 ms without a packet of the connection that end with a new
-     * request. Counted after the two directions are paired. Waits for credits are not counted. */
+     * request. Counted after the two directions are paired. Two kinds are not counted: waits for
+     * credits, and pauses between messages if the IPv4 identifications show that the requester sent
+     * nothing. */
     struct {
         uint32_t cnt : 30;
         uint32_t side : 1;   /* side that sent `frame` */

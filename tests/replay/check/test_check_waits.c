@@ -115,15 +115,18 @@ static void waits_without_a_loss_are_reported(void)
 
 /* Writes a capture of 200 SENDs and their ACKs, with `pauses` pauses, and checks the capture. The
  * first pause lasts 60 ms, and each further pause is `step` times 60 ms longer than the previous
- * pause. */
-static struct checkrun busy_with_pauses(unsigned pauses, unsigned step)
+ * pause. The IPv4 identifications show that the requester sent `lost` packets in each pause, which
+ * the capture lacks. */
+static struct checkrun busy_with_pauses(unsigned pauses, unsigned step, unsigned lost)
 {
     struct flowgen g;
 
     flowgen_init(&g);
     for (unsigned i = 0; i < 200; i++) {
-        if (i % 10 == 9 && i / 10 < pauses)
+        if (i % 10 == 9 && i / 10 < pauses) {
             flowgen_wait(&g, UINT64_C(60000000) * (1 + step * (i / 10)));
+            g.ip_id[0] = (uint16_t)(g.ip_id[0] + lost);
+        }
         flowgen_send(&g, 0, 64);
     }
     checkrun_write_flow("pauses.pcap", &g);
@@ -135,7 +138,7 @@ static struct checkrun busy_with_pauses(unsigned pauses, unsigned step)
  * that pauses often must not be reported. */
 static void rare_silences_of_a_busy_connection_are_reported(void)
 {
-    struct checkrun r = busy_with_pauses(2, 0);
+    struct checkrun r = busy_with_pauses(2, 0, 1);
     char *json = checkrun_read(checkrun_path("pauses.json"));
 
     CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "no packet was captured for 60.01 ms, 2×, the "
@@ -151,9 +154,22 @@ static void rare_silences_of_a_busy_connection_are_reported(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(json, "\"waits\":[{\"side\":\"a\",\"cause\":\"silence\","));
     free(json);
     checkrun_free(&r);
-    r = busy_with_pauses(10, 1);
+    r = busy_with_pauses(10, 1, 1);
     CU_ASSERT_PTR_NULL(strstr(r.out, "no packet was captured"));
     CU_ASSERT_PTR_NULL(strstr(r.out, "paused"));
+    checkrun_free(&r);
+}
+
+/* The IPv4 identifications show that the requester sent nothing in its pauses. So no request was
+ * lost before the capture point, and the report must not suppose a loss. */
+static void a_pause_without_a_lost_request_is_idle_time(void)
+{
+    struct checkrun r = busy_with_pauses(2, 0, 0);
+
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "No problem found: 1 connection, 400 packets, none "
+                                         "failed, stuck or slow."));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "no request was in flight 9"));
+    CU_ASSERT_PTR_NULL(strstr(r.out, "lost before the capture point"));
     checkrun_free(&r);
 }
 
@@ -226,7 +242,7 @@ static void silences_in_a_recording_of_rnic_run_are_idle_time(void)
     };
 
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct checkrun r = busy_with_pauses(2, 0);
+        struct checkrun r = busy_with_pauses(2, 0, 1);
 
         checkrun_free(&r);
         r = checkrun("edit -q --impair set=ip4.src=%s@dir=request --impair "
@@ -283,6 +299,7 @@ SUITE("replay.check_waits", TEST(long_wait_after_an_rnr_nak_is_explained),
       TEST(pauses_in_a_capture_of_one_direction_are_not_timeouts),
       TEST(waits_without_a_loss_are_reported),
       TEST(rare_silences_of_a_busy_connection_are_reported),
+      TEST(a_pause_without_a_lost_request_is_idle_time),
       TEST(a_silence_inside_a_message_of_a_short_capture_is_reported),
       TEST(silences_in_a_recording_of_rnic_run_are_idle_time),
       TEST(timeout_without_ackreq_names_the_requester))

@@ -188,7 +188,7 @@ static uint32_t next_unanswered(const struct inferred_setup *s, const struct lin
     if (at == KEYMAP_NONE || are_alike(s, l->claim[at], answer))
         return request;
     for (; req != EVENT_NONE && tries < COPIES_MAX; req = l->before[req], tries++)
-        if (s->event[req].rel <= rel && !is_claimed(l, rel, req))
+        if (s->event[req].rel <= rel && !s->event[req].early && !is_claimed(l, rel, req))
             return request; /* take_place() moves the earlier response to copy `req` */
     tries = 0;
     for (req = l->latest[e - s->req]; req != EVENT_NONE && req != request && tries < COPIES_MAX;

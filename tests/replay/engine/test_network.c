@@ -675,6 +675,35 @@ static void the_answer_to_an_uncaptured_duplicate_counts_later_reads(void)
     }
 }
 
+/* The first copy of a READ overtakes an earlier request, so the responder drops it. It answers the
+ * second copy, executes a WRITE to the memory of the READ, and answers the third copy, faster than
+ * any request before. The dropped copy has no response, so the first response has the old data. */
+static void an_overtaking_copy_of_a_read_has_no_response(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 4, 10, 1);
+    t.time += 3 * MS;
+    talk_ack(&t, 4, ACK, 1);
+    talk_read(&t, 6, VA, RKEY, 64);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 5, 10, 1);
+    talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 7, VA, RKEY, 64, 64, 9);
+    t.time += 3 * MS;
+    talk_ack(&t, 6, SEQ_NAK, 2);
+    t.time += 1 * MS;
+    talk_read(&t, 6, VA, RKEY, 64);
+    talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 7, VA, RKEY, 64, 64, 9);
+    t.time += 4 * MS;
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 6, 3, 64, 2);
+    talk_ack(&t, 7, ACK, 4);
+    t.time += 50 * MS;
+    talk_read(&t, 6, VA, RKEY, 64);
+    t.time += 2 * MS;
+    talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 6, 4, 64, 9);
+    expect_holds(&t, 0, 0);
+}
+
 /* The network reorders the responses to READs. The responder's program deregisters the memory, and
  * the responder refuses a duplicate READ. The response to another READ is captured after this NAK,
  * and shows no message as executed that the NAK does not count. Without reordering, the NAK would
@@ -722,6 +751,7 @@ SUITE("replay.network", TEST(start_msn_is_not_taken_from_acks_of_duplicates),
       TEST(an_ack_of_an_unseen_copy_counts_later_messages),
       TEST(an_ack_of_a_duplicate_counts_an_uncaptured_read),
       TEST(a_refused_duplicate_may_precede_a_late_response),
+      TEST(an_overtaking_copy_of_a_read_has_no_response),
       TEST(the_answer_to_an_uncaptured_duplicate_counts_later_reads),
       TEST(a_requester_may_finish_its_retransmission_after_a_nak),
       TEST(a_responder_may_keep_more_resources_than_ours),

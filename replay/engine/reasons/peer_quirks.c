@@ -404,15 +404,28 @@ static bool is_empty_only(const struct request_case *c)
             field_diff_find(c->diffs, "bth.opcode") || (c->ours && is_blank(c->ours)));
 }
 
+/* Returns whether a recorded request is a WRITE with data to the address and R_Key of `ours`, an
+ * empty WRITE. */
+static bool writes_there(const struct trace_packet *p, const struct tx_request *ours)
+{
+    struct roce_pkt pkt;
+
+    trace_parse(p, &pkt);
+    return pkt.op->kind == ROCE_KIND_WRITE && roce_opcode_starts(pkt.op) && pkt.reth.dma_len > 0 &&
+           ours->rkey != 0 && pkt.reth.rkey == ours->rkey && pkt.reth.va == ours->va;
+}
+
 /* Returns whether our RNIC retransmits an Only packet without payload where the recorded requester
- * retransmits another request. The capture must lack a first copy (request_case.unseen). Linux rxe
- * had sent the empty packet instead of a retransmission (D41). The replay inferred a work request
- * from it, so our RNIC retransmits the empty packet. */
+ * retransmits another request. Linux rxe had sent the empty packet instead of a retransmission
+ * (D41). The replay inferred a work request from it, so our RNIC retransmits the empty packet. The
+ * capture must lack a first copy (request_case.unseen), or the recorded request must be a WRITE to
+ * the address of the empty packet. */
 static bool repeats_empty_only(const struct request_case *c)
 {
     const struct roce_opcode *op = c->ours ? roce_opcode(c->ours->opcode) : NULL;
 
-    return c->retransmit && !c->beyond && c->unseen && op && op->pos == ROCE_POS_ONLY &&
+    return c->retransmit && !c->beyond && op && (c->unseen || writes_there(c->pkt, c->ours)) &&
+           op->pos == ROCE_POS_ONLY &&
            (op->kind == ROCE_KIND_SEND || op->kind == ROCE_KIND_WRITE) &&
            c->ours->payload_len == 0 && c->ours->dma_len == 0 &&
            (field_diff_find(c->diffs, "payload length") || field_diff_find(c->diffs, "bth.opcode"));

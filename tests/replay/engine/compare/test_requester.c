@@ -695,6 +695,36 @@ static void an_empty_send_may_replace_a_request_that_was_not_captured(void)
     }
 }
 
+/* Linux rxe goes back to a WRITE and sends an empty WRITE to its address instead (D41), then the
+ * WRITE. The replay counts the packets before the empty WRITE as those of an earlier use of the
+ * QPs. If the WRITE has another address, the difference is no known one. */
+static void an_empty_write_may_precede_the_write_to_its_address(void)
+{
+    for (unsigned other = 0; other < 2; other++) {
+        uint32_t frame;
+        struct replay r;
+        struct talk t;
+
+        talk_init(&t);
+        talk_write(&t, ROCE_OP_RC_WRITE_ONLY, 0, VA, RKEY, 0, 0, 0);
+        frame = talk_write(&t, FIRST, 0, VA + 8 * other, RKEY, 1500, 1024, 1);
+        talk_write(&t, LAST, 1, 0, 0, 0, 476, 2);
+        talk_ack(&t, 0, ACK, 1);
+        if (talk_replay(&t, &r, "linux-rxe-6.12") == 0) {
+            const struct diff *d = r.requests.diff;
+
+            EXPECT_EQ(report_verdict(&r), other ? VERDICT_FAIL : VERDICT_PASS);
+            EXPECT_EQ(d ? r.trace.pkt[d->pkt].frame : 0, frame);
+            EXPECT_EQ(d && d->known, !other);
+        }
+        replay_free(&r);
+        if (other)
+            talk_free(&t);
+        else
+            expect_differs(&t, frame, "bth.opcode");
+    }
+}
+
 SUITE("replay.requester", TEST(every_operation_is_posted_and_completes),
       TEST(sequence_nak_causes_go_back_n),
       TEST(a_nak_that_crosses_the_answer_to_an_earlier_nak_holds),
@@ -717,4 +747,5 @@ SUITE("replay.requester", TEST(every_operation_is_posted_and_completes),
       TEST(a_retransmission_may_carry_received_bytes), TEST(what_no_requester_sends_is_skipped),
       TEST(a_skipped_side_is_in_the_verdict_line), TEST(more_packets_in_flight_than_ours_pass),
       TEST(more_reads_than_ours_can_have_are_skipped),
-      TEST(an_empty_send_may_replace_a_request_that_was_not_captured))
+      TEST(an_empty_send_may_replace_a_request_that_was_not_captured),
+      TEST(an_empty_write_may_precede_the_write_to_its_address))

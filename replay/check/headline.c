@@ -136,29 +136,73 @@ static void add_unready(struct strbuf *t, const struct roce_endpoint_summary *si
     strbuf_addf(t, " (RNR NAK)");
 }
 
-/* Appends the cause of most retransmitted requests. Appends nothing if no cause led to half of
- * them. */
-static void add_retransmission_cause(struct strbuf *t, const struct roce_conn_summary *sum,
-                                     const struct two_points *points)
+/* Number of retransmitted requests of one side that have the same cause. */
+struct retx_cause {
+    uint64_t packets;
+    unsigned side;
+    enum wait_cause wait;
+};
+
+/* Stores the causes of retransmitted requests, the most frequent first, and returns their number.
+ * Requests that were retransmitted for an unknown reason count as one cause of WAIT_UNKNOWN. */
+static unsigned list_retx_causes(const struct roce_conn_summary *sum,
+                                 struct retx_cause list[2 * ROCE_CAUSE_CNT])
 {
     static const enum wait_cause waits[ROCE_CAUSE_CNT] = {
-        [ROCE_CAUSE_NONE] = WAIT_CAUSES,          [ROCE_CAUSE_SEQ_NAK] = WAIT_SEQ_NAK,
+        [ROCE_CAUSE_NONE] = WAIT_UNKNOWN,         [ROCE_CAUSE_SEQ_NAK] = WAIT_SEQ_NAK,
         [ROCE_CAUSE_RNR_NAK] = WAIT_RNR_NAK,      [ROCE_CAUSE_TIMEOUT] = WAIT_TIMEOUT,
         [ROCE_CAUSE_IMPLIED_NAK] = WAIT_READ_GAP, [ROCE_CAUSE_READ_GAP] = WAIT_READ_GAP,
-        [ROCE_CAUSE_UNKNOWN] = WAIT_CAUSES,       [ROCE_CAUSE_SPURIOUS] = WAIT_SPURIOUS};
-    const uint64_t all = check_side_retransmitted(&sum->side[0]).packets +
-                         check_side_retransmitted(&sum->side[1]).packets;
+        [ROCE_CAUSE_UNKNOWN] = WAIT_UNKNOWN,      [ROCE_CAUSE_SPURIOUS] = WAIT_SPURIOUS};
+    unsigned cnt = 0;
 
     for (unsigned side = 0; side < 2; side++)
         for (unsigned i = 0; i < ROCE_CAUSE_CNT; i++) {
             const uint64_t packets = sum->side[side].retx[i].packets;
+            unsigned at = cnt;
 
-            if (packets == 0 || packets * 2 < all || waits[i] == WAIT_CAUSES)
+            if (packets == 0)
                 continue;
-            strbuf_addf(t, ", %sbecause ", packets == all ? "" : "mostly ");
-            time_budget_explain(t, sum, side, waits[i], points);
-            return;
+            for (; at > 0 && list[at - 1].packets < packets; at--)
+                list[at] = list[at - 1];
+            list[at] = (struct retx_cause){packets, side, waits[i]};
+            cnt++;
         }
+    return cnt;
+}
+
+/* Returns whether the transmit queue of `side` refused requests, so that it sent them again. */
+static bool is_refused(const struct roce_conn_summary *sum, unsigned side)
+{
+    const struct slow_direction w = slow_direction_of(sum, side);
+
+    return slow_is_refused(&w);
+}
+
+/* Appends why requests were retransmitted: the cause of at least half of them, or the two most
+ * frequent causes. */
+static void add_retransmission_causes(struct strbuf *t, const struct roce_conn_summary *sum,
+                                      const struct two_points *points)
+{
+    const uint64_t all = check_side_retransmitted(&sum->side[0]).packets +
+                         check_side_retransmitted(&sum->side[1]).packets;
+    struct retx_cause list[2 * ROCE_CAUSE_CNT];
+    const unsigned cnt = list_retx_causes(sum, list);
+
+    for (unsigned i = 0; i < cnt && i < 2; i++) {
+        strbuf_addf(t, "%s", i == 0 ? ", " : "; ");
+        if (list[0].packets * 2 < all)
+            strbuf_addf(t, "%" PRIu64 " ", list[i].packets);
+        else if (list[0].packets < all)
+            strbuf_addf(t, "mostly ");
+        if (list[i].wait == WAIT_UNKNOWN && !is_refused(sum, list[i].side)) {
+            strbuf_addf(t, "for a reason that the capture does not show");
+        } else {
+            strbuf_addf(t, "because ");
+            time_budget_explain(t, sum, list[i].side, list[i].wait, points);
+        }
+        if (list[0].packets * 2 >= all)
+            return;
+    }
 }
 
 /* Appends the causes of a slow connection. */
@@ -193,7 +237,7 @@ static void add_slow(struct strbuf *t, const struct roce_conn_summary *sum,
         strbuf_addf(t, " of %" PRIu64 " %s retransmitted",
                     sum->side[0].packets + sum->side[1].packets,
                     repeated_cnt(sum) == 1 ? "was" : "were");
-        add_retransmission_cause(t, sum, points);
+        add_retransmission_causes(t, sum, points);
     } else if (cnp->before.cnt) {
         strbuf_addf(t, "the network was congested and asked the sender to slow down (");
         congestion_text_drop(t, cnp);

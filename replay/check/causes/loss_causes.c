@@ -465,10 +465,13 @@ static void say_unexplained(struct strbuf *t, const struct slow_direction *w)
 
 static void look_unexplained(struct strbuf *t, const struct slow_direction *w)
 {
-    strbuf_addf(t, "possible cause: %sthe NAKs of ",
+    strbuf_addf(t, "possible causes: %sresponses of ",
                 slow_is_doubled(w) ? "the network or the capture duplicated the packets, or " : "");
     strbuf_add_addr(t, w->its->addr);
-    strbuf_addf(t, " were not captured; compare with a capture at the other end");
+    strbuf_addf(t, " reached ");
+    strbuf_add_addr(t, w->mine->addr);
+    strbuf_addf(t, " late or never, or its NAKs were not captured; compare with a capture at the "
+                   "other end");
 }
 
 _Static_assert(ROCE_CAUSE_UNKNOWN == 6,

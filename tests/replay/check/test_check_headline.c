@@ -4,6 +4,7 @@
 #include <string.h>
 #include "replay/checkrun.h"
 #include "support/suite.h"
+#include "wire/codes.h"
 
 /* The headline of the summary names the worst connection, the part of the path that lost its
  * packets, and the side that waited. */
@@ -132,5 +133,37 @@ static void headlines_name_the_loss(void)
     }
 }
 
+/* A timeout, a sequence NAK and an RNR NAK cause one retransmission each, in a long conversation.
+ * No cause led to half of them, so the headline names the two most frequent ones. */
+static void headline_names_the_two_most_frequent_causes(void)
+{
+    static const uint8_t naks[] = {0, ROCE_SYNDROME_NAK | ROCE_NAK_PSN_SEQ,
+                                   ROCE_SYNDROME_RNR | 1 /* 10 µs */};
+    struct checkrun r;
+    struct flowgen g;
+
+    flowgen_init(&g);
+    for (unsigned i = 0; i < 60; i++) {
+        flowgen_send(&g, 0, 64);
+        flowgen_wait(&g, UINT64_C(80000000));
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        struct roce_pkt p = flowgen_put_req(&g, 0, ROCE_OP_RC_SEND_ONLY, 64);
+
+        if (naks[i])
+            flowgen_ack(&g, 1, p.bth.psn, naks[i]);
+        else
+            flowgen_wait(&g, UINT64_C(5000000));
+        flowgen_put(&g, 0, &p);
+        flowgen_ack_all(&g, 1);
+    }
+    checkrun_write_flow("causes.pcap", &g);
+    r = checkrun("check --json - $T/causes.pcap");
+    if (!strstr(r.out, "\"Connection #0 was slow: 3 packets of 131 were retransmitted, 1 because "))
+        suite_fail(__FILE__, __LINE__, "%s", r.out);
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "; 1 because "));
+    checkrun_free(&r);
+}
+
 SUITE("replay.check_headline", TEST(headline_names_the_worst_trouble),
-      TEST(headlines_name_the_loss))
+      TEST(headlines_name_the_loss), TEST(headline_names_the_two_most_frequent_causes))

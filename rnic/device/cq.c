@@ -49,12 +49,21 @@ int rnic_cq_del(struct rnic_cq *cq)
     return RNIC_OK;
 }
 
+/* Stores the user's request for a notification, and counts the CQs that have one. */
+static void set_armed(struct rnic_cq *cq, enum rnic_cq_armed armed)
+{
+    cq->rnic->armed_cqs -= cq->armed != RNIC_CQ_IDLE;
+    cq->rnic->armed_cqs += armed != RNIC_CQ_IDLE;
+    cq->armed = armed;
+}
+
 void rnic_cq_free(struct rnic_cq *cq)
 {
     rnic_event_purge(&cq->rnic->events, NULL, cq);
     rnic_list_del(&cq->link);
     rnic_list_del(&cq->notified);
     rnic_heap_set(&cq->rnic->moderated, &cq->moderated, RNIC_NEVER);
+    set_armed(cq, RNIC_CQ_IDLE);
     cq->rnic->cq_cnt--;
     free(cq->wc);
     free(cq);
@@ -64,7 +73,7 @@ void rnic_cq_free(struct rnic_cq *cq)
 static void raise_notification(struct rnic_cq *cq)
 {
     if (!RNIC_FAULT(ARM_STAYS))
-        cq->armed = RNIC_CQ_IDLE;
+        set_armed(cq, RNIC_CQ_IDLE);
     cq->held = 0;
     rnic_heap_set(&cq->rnic->moderated, &cq->moderated, RNIC_NEVER);
     if (cq->notifications++ == 0)
@@ -184,10 +193,15 @@ int rnic_cq_resize(struct rnic_cq *cq, uint32_t depth)
 void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only)
 {
     if (!solicited_only)
-        cq->armed = RNIC_CQ_NEXT;
+        set_armed(cq, RNIC_CQ_NEXT);
     else if (cq->armed == RNIC_CQ_IDLE)
-        cq->armed = RNIC_CQ_SOLICITED; /* an earlier request for the next completion of any kind
-                                        * stays in effect (C11-31) */
+        set_armed(cq, RNIC_CQ_SOLICITED); /* an earlier request for the next completion of any kind
+                                           * stays in effect (C11-31) */
+}
+
+bool rnic_cq_any_armed(const struct rnic *rnic)
+{
+    return rnic->armed_cqs > 0;
 }
 
 int rnic_cq_moderate(struct rnic_cq *cq, uint32_t cnt, rnic_time period)

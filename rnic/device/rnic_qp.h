@@ -46,6 +46,9 @@ uint32_t rnic_cq_depth(const struct rnic_cq *cq);
  */
 void rnic_cq_arm(struct rnic_cq *cq, bool solicited_only);
 
+/* Returns whether any CQ of the device has a requested notification that was not raised yet. */
+bool rnic_cq_any_armed(const struct rnic *rnic);
+
 /*
  * Moderates the notifications of a CQ. A requested notification is raised after `cnt` completions
  * that match the request, or `period` ns after the first of them. With `cnt` 0 or 1 or `period` 0,

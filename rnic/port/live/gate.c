@@ -7,8 +7,10 @@
  *    frame wakes the poll thread, which sleeps for short naps only.
  * 3. The poll thread opens the gate if it finds after a nap that the program no longer polls.
  * 4. A program that requests a completion event opens the gate at once. Such a program may poll
- *    until its CQ is empty and then block. Therefore the gate shuts again only after a much larger
- *    number of successive polls without work.
+ *    any number of times and then block, and the live device does not notice when it blocks.
+ *    Therefore the gate stays open until the event. After the event, the gate shuts only after a
+ *    larger number of successive polls without work, because the program probably requests the next
+ *    event soon.
  * 5. A program may poll and then read its memory until a WRITE arrives (ib_write_lat). While the
  *    gate is shut, nothing receives the WRITE before the next nap ends. After the device has
  *    detected a program that reads its memory in this way, the gate opens each time a poll finds a
@@ -26,8 +28,8 @@
 /* If the last poll of the program is at most this old (ns), the program polls continuously. */
 #define POLLS_NOW_NS 100000u
 #define POLLS_MAX    4u /* number of polls that shut the gate */
-/* If the program has requested a completion event before: number of successive polls without work
- * that shut the gate. */
+/* If the program has requested a completion event before, and no requested event is outstanding:
+ * number of successive polls without work that shut the gate. */
 #define EMPTY_POLLS_ARMED 64u
 /* Value of EMPTY_POLLS_ARMED for shared memory. The number is higher, because a poll of shared
  * memory makes no system call and takes a tenth of the time. */
@@ -139,7 +141,7 @@ void live_polled(struct rnic_live *live, bool moved, uint64_t now)
     atomic_store_explicit(&gate->polled_at, now, memory_order_relaxed);
     if ((moved && gate->armed) || !gate->open || !live->attached)
         return;
-    if (++gate->polls < polls_max(live))
+    if (++gate->polls < polls_max(live) || rnic_cq_any_armed(live->rnic))
         return;
     gate->open = gate->armed = false;
     if (gate->unpolled > 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Events: tests poll() on the descriptors of completion channels and asynchronous events, and the
- * acknowledgement of events. Also tests fork(), closing a device whose objects still exist, and
+ * acknowledgement of events. Also tests fork(), closing a device while its objects still exist, and
  * programs that end at any time.
  */
 #include <dirent.h>
@@ -312,9 +312,9 @@ static bool others_sleep(void)
     return sleep;
 }
 
-/* Calls fork(). ASan does not take the locks of its allocator before fork(): if another thread has
- * one, for example because it has just started, the child waits for it forever. So with ASan, first
- * waits until the other threads sleep, for at most a second. */
+/* Calls fork(). ASan does not take the locks of its allocator before fork(). If another thread has
+ * one of these locks during the fork(), for example a thread that has just started, the child waits
+ * forever. So with ASan, first waits until all other threads sleep, for at most a second. */
 static pid_t fork_asleep(void)
 {
     for (int ms = 0; ASAN && ms < 1000 && !others_sleep(); ms++)
@@ -471,8 +471,8 @@ static void keys_of_another_process_open_nothing(void)
     both_close(&both);
 }
 
-/* Closes one context whose objects still exist, while a message is in flight. Another context of
- * the process must continue to work. */
+/* Closes a context while its objects still exist and a message is in flight. Another context of the
+ * process must continue to work. */
 static void close_with_objects(void)
 {
     struct both kept, left;
@@ -497,7 +497,7 @@ static void close_with_objects(void)
 }
 
 /* A child process ends while requests are in flight: by exit(), by _exit(), by exit() in another
- * thread, or after it closed the device. It must end with status 0. */
+ * thread, or after it closed the device. Its exit status must be 0. */
 static void *end_process(void *unused)
 {
     (void)unused;

@@ -583,8 +583,8 @@ static void multicast(void)
     both_close(&both);
 }
 
-/* Attaches a QP to the same multicast group several times. This must count as one membership, which
- * must end when the context of the QP is closed. */
+/* Attaches a QP to the same multicast group several times. The QP must be a member once, and its
+ * membership must end when the context of the QP is closed. */
 static void group_once(void)
 {
     struct ibv_device_attr is;

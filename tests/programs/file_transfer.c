@@ -152,8 +152,7 @@ int main(int argc, char **argv)
         post_recv(ep.qp);
     endpoint_swap(fd, &own, &peer);
     endpoint_connect(&ep, &peer, own.psn);
-    endpoint_swap(fd, &own, &peer); /* both sides wait here until the other side is ready to
-                                     * receive */
+    endpoint_swap(fd, &own, &peer); /* each side waits until its peer is ready to receive */
     if (sender)
         send_file(&ep, file, mr, &peer, argc == 6 ? atol(argv[5]) : 0);
     else

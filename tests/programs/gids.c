@@ -60,7 +60,7 @@ static int index_of(const char *text)
     return found;
 }
 
-/* Waits for events until an address has a GID (`there` is true) or has none (`there` is false).
+/* Waits for events until an address has a GID (`there` is true), or has no GID (`there` is false).
  * Returns the index of the GID. */
 static int await(const char *text, bool there)
 {

@@ -260,9 +260,9 @@ static void own_event(void)
     MUST(close(fd) == 0);
 }
 
-/* Tests the same commands through librdmacm, if it has version RDMACM_1.4. Its header is not
- * needed: handles are opaque pointers, and of an event only the member `event` is read, which
- * follows two pointers. */
+/* Tests the same commands through librdmacm, if it has version RDMACM_1.4. The header of librdmacm
+ * is not needed: handles are opaque pointers, and the test reads only one member of an event,
+ * `event`, which follows two pointers. */
 static void addrinfo(void)
 {
     void *library = dlopen("librdmacm.so.1", RTLD_NOW);

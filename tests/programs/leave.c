@@ -50,7 +50,7 @@ static void play(int fd, bool leaves)
         die("ibv_post_recv failed");
     endpoint_swap(fd, &own, &peer);
     endpoint_connect(&ep, &peer, own.psn);
-    endpoint_swap(fd, &own, &peer); /* both sides wait here until the other is ready */
+    endpoint_swap(fd, &own, &peer); /* each side waits until its peer is ready */
     if (!leaves && ibv_post_send(ep.qp, &send, &bad_send) != 0)
         die("ibv_post_send failed");
     struct ibv_wc wc = endpoint_wait(ep.cq);

@@ -68,8 +68,8 @@ static void start(void *(*run)(void *), void *user, pthread_t *thread)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* Replaces both.b.qp by a QP in INIT with a receive posted, whose CQ has a completion channel. When
- * the QP moves to ERR, the receive is flushed to this CQ. */
+/* Replaces both.b.qp by a QP in INIT with a posted receive. The CQ of this QP has a completion
+ * channel. When the QP moves to ERR, the device flushes the receive to this CQ. */
 static struct ibv_cq *with_channel(struct ibv_comp_channel **ch)
 {
     struct ibv_qp_init_attr init = both_init(IBV_QPT_RC);
@@ -247,8 +247,8 @@ static void *be_cancelled(void *user)
 }
 
 /* For each call in `steps`: a thread is cancelled and then makes the call. The thread must end
- * where the call waits, or after the call. It must not end while it has a lock of the device:
- * another thread must be able to make the same call. */
+ * where the call waits, or after the call. It must not end while it has a lock of the device. To
+ * check this, another thread makes the same call. */
 static void cancelled_thread_holds_no_lock(void)
 {
     static void (*const steps[])(void) = {posts, polls, registers, opens, addresses, stops, takes};
@@ -274,7 +274,7 @@ static void device_works_after_chroot(void)
 {
     char folder[] = "/tmp/rnic-root-XXXXXX";
     struct both own;
-    /* Remove the folder at once, so that nothing is left behind. */
+    /* Remove the folder at once, so that it does not remain after the test. */
     MUST(mkdtemp(folder) && chdir(folder) == 0 && rmdir(folder) == 0);
     MUST(chroot(".") == 0);
     MUST(both_write(&both, (uintptr_t)both.buf_b, both.mr_b->rkey, 64) == IBV_WC_SUCCESS);
@@ -484,8 +484,8 @@ static void *open_and_close(void *unused)
     return NULL;
 }
 
-/* Calls fork() while another thread opens and closes a device. Both need the locks of all layers
- * of the library; neither may deadlock. */
+/* Calls fork() while another thread opens and closes a device. Both threads need the locks of all
+ * layers of the library. They must not deadlock. */
 static void forked_while_opening(void)
 {
     pthread_t thread;

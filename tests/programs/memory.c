@@ -66,7 +66,7 @@ static void capabilities(void)
 }
 
 /* Registers memory that is not mapped: must fail without IBV_ACCESS_ON_DEMAND and succeed with it.
- * A request must fail while the page does not exist, and succeed when it does. */
+ * A request must fail while the page does not exist, and succeed when the page exists. */
 static void on_demand(void)
 {
     struct both both;

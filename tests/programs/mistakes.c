@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Mistakes: makes typical programming mistakes, each on a new pair of QPs of one process, and
- * checks the errors. Prints each case with its status. The exit status is 1 if a status differs
- * from the one that the verbs manual pages and the specification require.
+ * checks the errors. Prints each case with its status. The exit status is 1 if a case has another
+ * status than the verbs manual pages and the specification require.
  */
 #include <errno.h>
 #include <pthread.h>

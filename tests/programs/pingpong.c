@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Pingpong: sends a message to the peer, which changes it and sends it back. Does so for sizes from
- * 1 byte to 64 KiB. Both sides check every byte. The client prints the round-trip times.
+ * Pingpong: sends a message to the peer, which changes it and sends it back. The messages have
+ * sizes from 1 byte to 64 KiB. Both sides check every byte. The client prints the round-trip times.
  *
  *   pingpong PORT [ROUNDS]             server: waits for the client
  *   pingpong PORT ROUNDS HOST          client
@@ -63,9 +63,9 @@ static void post_send(const struct endpoint *ep, const struct ibv_mr *mr, uint32
         die("ibv_post_send: %s", strerror(error));
 }
 
-/* Completions that have arrived. They can arrive in either order: if an ACK was lost, the peer's
- * next message may arrive before this side's SEND completes. That message may even be the first one
- * of the next size. */
+/* Completions that have arrived. If an ACK was lost, the peer's next message may arrive before this
+ * side's SEND completes, so the receive may complete first. The peer's next message may even be the
+ * first message of the next size. */
 struct wanted {
     bool sent, received;
     uint32_t len; /* bytes received */
@@ -96,8 +96,8 @@ static int in_order(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Exchanges the messages of one size. Posts the receive for a message before the other side can
- * send it. */
+/* Exchanges the messages of one size. Posts the receive for a message before the peer can send the
+ * message. */
 static void play(const struct endpoint *ep, const struct ibv_mr *from, const struct ibv_mr *to,
                  struct wanted *is, bool serves, unsigned rounds, uint32_t len, double *us)
 {
@@ -151,11 +151,11 @@ int main(int argc, char **argv)
     post_recv(&ep, to);
     endpoint_swap(fd, &own, &peer);
     endpoint_connect(&ep, &peer, own.psn);
-    endpoint_swap(fd, &own, &peer); /* both sides wait here until the other is ready to receive */
+    endpoint_swap(fd, &own, &peer); /* each side waits until its peer is ready to receive */
     struct wanted is = {false, false, 0};
     for (uint32_t len = 1; len <= MOST; len *= 4)
         play(&ep, from, to, &is, serves, rounds, len, us);
-    endpoint_swap(fd, &own, &peer); /* both sides wait here until the other has all completions */
+    endpoint_swap(fd, &own, &peer); /* each side waits until its peer has all completions */
     printf("%s: every byte has the expected value\n", serves ? "server" : "client");
     free(us);
     ibv_dereg_mr(from);

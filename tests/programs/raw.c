@@ -258,8 +258,8 @@ static void flows(void)
     send_frame(&second, tagged, sizeof tagged);
     MUST(next_frame(&first, PATIENT, &got) == sizeof tagged);
     MUST(memcmp(got, tagged, sizeof tagged) == 0);
-    /* A RoCE packet is for the other QPs of the device: a raw packet QP without a sniffer flow must
-     * not receive it. */
+    /* A RoCE packet is for the RC, UC and UD QPs of the device: a raw packet QP without a sniffer
+     * flow must not receive it. */
     send_frame(&first, frame, make(frame, 17, 5, ROCE));
     MUST(next_frame(&first, QUIET, &got) == 0 && next_frame(&second, 0, &got) == 0 &&
          next_frame(&rest, 0, &got) == 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Reg time: measures ibv_reg_mr() and ibv_dereg_mr() for 4 KiB to 1 GiB of memory, whose pages were
- * touched before or not. Prints a table for reg_time.gnuplot with the median for each size. Each
- * size is registered for 50 ms, at least 5 times.
+ * Reg time: measures ibv_reg_mr() and ibv_dereg_mr() for 4 KiB to 1 GiB of memory, once with pages
+ * that were touched before, and once with untouched pages. Prints a table for reg_time.gnuplot with
+ * the median for each size. Each size is registered for 50 ms, at least 5 times.
  */
 #include <sys/mman.h>
 #include <time.h>

@@ -30,7 +30,7 @@ int main(int argc, char **argv)
     struct endpoint_address peer;
     endpoint_swap(fd, &own, &peer);
     endpoint_connect(&ep, &peer, own.psn);
-    endpoint_swap(fd, &own, &peer); /* both sides wait here until the other is ready */
+    endpoint_swap(fd, &own, &peer); /* each side waits until its peer is ready */
     printf("running\n");
     fflush(stdout);
     struct ibv_sge sge = {(uintptr_t)buf + BUF, BUF, mr->lkey};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * File port: a port (rnic/port) that receives the frames of a capture file (pcap or pcapng,
- * Ethernet). The first frame is received at once, the others with the delays of the capture. Sent
- * frames are written to a pcapng file.
+ * Ethernet). The first frame is received at once, all later frames with the delays of the capture.
+ * Sent frames are written to a pcapng file.
  */
 #ifndef TEST_PORT_FILE_H
 #define TEST_PORT_FILE_H

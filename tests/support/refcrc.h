@@ -16,8 +16,8 @@ uint32_t ref_crc32(const uint8_t *p, size_t len);
  * because routers and switches may change the bit. Bit 0 is the most significant bit of byte 0. */
 bool ref_masked(const struct roce_pkt *pkt, size_t bit);
 
-/* Returns whether the bit affects how the frame is parsed although the ICRC does not cover it.
- * These are the bits of the fields link next header and packet length of an LRH. */
+/* Returns whether the bit affects how the frame is parsed, although the ICRC does not cover it.
+ * This is true for the bits of two fields of an LRH: link next header and packet length. */
 bool ref_leads(const struct roce_pkt *pkt, size_t bit);
 
 /* Returns the ICRC of a whole parsed packet of any encapsulation except NONE. */

@@ -65,8 +65,8 @@ static bool alike(const struct oracle_view *a, const struct oracle_view *b)
            a->patient == b->patient && a->armed == b->armed;
 }
 
-/* Merges views with the same state, which therefore allow the same further packets. Each counter of
- * the merged view is a range that includes the ranges of both views. */
+/* Merges views with equal states, because they allow the same further packets. Each counter of the
+ * merged view is a range that includes the ranges of the merged views. */
 static void merge(struct requester_oracle *w)
 {
     for (unsigned i = 0; i < w->view_cnt; i++) {
@@ -195,7 +195,7 @@ void oracle_sent(struct requester_oracle *w, const struct roce_pkt *pkt, uint64_
 
 /* ---- packets that the requester receives ----------------------------------------------------- */
 
-/* Marks all positions before `at` as answered. Stops at a READ or atomic whose data has not
+/* Marks all positions before `at` as answered. Stops at a READ or atomic if its data has not
  * arrived. Returns whether it reached `at`. */
 static bool answer_before(const struct requester_oracle *w, struct oracle_view *v, uint32_t at)
 {

@@ -23,11 +23,11 @@
  *       the requester goes back or gives up although no response caused it (R149)
  *
  * Sometimes the packets do not show when a timer expires: the link of the requester is busy then,
- * or CNPs slowed it down. Only its next packet shows the expiry. Between the two, the requester
- * ignores a NAK, because it has already gone back. If an ACK for all requests arrives between the
- * two, it has nothing to retransmit. So the oracle keeps several views. A view is the state of
- * the requester under one hypothesis about when its timer expired. Each further packet removes the
- * views that contradict it. Usually one remains.
+ * or CNPs slowed it down. Only the requester's next packet shows the expiry. Between the expiry and
+ * this packet, the requester ignores a NAK, because it has already gone back. If an ACK for all
+ * requests arrives in this time, it has nothing to retransmit. So the oracle keeps several views. A
+ * view is the state of the requester under one hypothesis about when its timer expired. Each
+ * further packet removes the views that contradict it. Usually one view remains.
  */
 #ifndef TEST_REQUESTER_ORACLE_H
 #define TEST_REQUESTER_ORACLE_H
@@ -56,8 +56,8 @@ struct oracle_range {
     uint64_t least, most;
 };
 
-/* A view: state of the requester after all packets so far, for one hypothesis about the expiries of
- * its timer. A position is a PSN minus the first PSN. */
+/* A view: state of the requester after the latest packet, for one hypothesis about the times at
+ * which its timer expired. A position is a PSN minus the first PSN. */
 struct oracle_view {
     uint32_t una; /* position of the oldest request packet without an answer */
     uint32_t nxt; /* position of the next packet to send */

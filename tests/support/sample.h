@@ -17,8 +17,7 @@
 void sample_pkt(struct roce_pkt *pkt, struct rng *rng, enum roce_encap encap, uint8_t opcode,
                 unsigned vlan_cnt, const uint8_t *payload, uint32_t payload_len);
 
-/* Returns `wanted` if it is a valid payload length for `opcode`, otherwise another length that is
- * valid. */
+/* Returns a valid payload length for `opcode`: `wanted` if it is valid, or another length. */
 uint32_t sample_payload_len(uint8_t opcode, uint32_t wanted);
 
 /* Returns the link type that roce_pkt_parse() needs for a frame of `encap`. */

@@ -6,11 +6,12 @@
  *
  * rnic/impair applies the faults. A path can have chance faults, which hit a number of parts per
  * million of its frames. A rule can name an exact packet: the n-th packet with a given sender, QP,
- * PSN and class. The network counts, exactly, all sent packets and what happened to them (the
- * tally).
+ * PSN and class. The network counts all sent packets, and all losses, copies, delays and other
+ * faults (the tally).
  *
  * A frame is delivered to the node with its destination MAC address. A multicast frame is delivered
- * to all other nodes, and each copy has its own fate. A frame to an unknown address is lost.
+ * to all other nodes; each copy can be lost, delayed or changed separately. A frame to an unknown
+ * address is lost.
  */
 #ifndef TEST_SIMNET_H
 #define TEST_SIMNET_H
@@ -49,7 +50,7 @@ struct simnet_path {
     uint64_t jitter_ns; /* largest additional random delay, ns; does not reorder frames */
     uint64_t reorder_ns;
     uint64_t bps; /* link rate, bit/s; 0: no limit */
-    /* Queue limit, bytes: frames beyond it are dropped. 0: no frame is dropped, the sender
+    /* Queue limit, bytes: frames beyond the limit are dropped. 0: no frame is dropped, the sender
      * waits. */
     uint64_t queue;
     uint64_t down_from; /* start of an outage, ns */

@@ -52,8 +52,9 @@ static void ack_carries_free_receive_wqes(void)
     responder_free(&fake);
 }
 
-/* A READ response is sent after a later SEND was received. It has the MSN of the READ, but grants
- * as many credits as the ACK of the SEND. So it permits one message less (R107). */
+/* The responder sends a READ response after it received a later SEND. The READ response has the MSN
+ * of the READ, but grants as many credits as the ACK of the SEND. So the READ response permits one
+ * message less (R107). */
 static void late_read_response_has_fewer_credits(void)
 {
     struct roce_pkt pkt;

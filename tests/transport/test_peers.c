@@ -45,8 +45,8 @@ static void ack_for_each_packet_is_accepted(void)
 
 /*
  * The maximum number of PSNs is unanswered: half of the PSN space. A SEND has the first of these
- * PSNs, a READ has the others. The response to the last PSN also acknowledges all earlier requests.
- * A response one PSN later is a ghost ACK, which must be ignored (R060, R064, R137).
+ * PSNs, a READ has all later ones. The response to the last PSN also acknowledges all earlier
+ * requests. A response one PSN later is a ghost ACK, which must be ignored (R060, R064, R137).
  */
 static void half_the_circle_unanswered(void)
 {

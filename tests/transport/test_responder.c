@@ -54,8 +54,8 @@ static void expect_event(enum rnic_event_type type)
     EXPECT_EQ(fake.event[0], type);
 }
 
-/* Expects that the receive WQE in use completed with this error before the other WQEs were flushed,
- * and that no event was raised. */
+/* Expects that the current receive WQE completed with this error before all other WQEs were
+ * flushed, and that no event was raised. */
 static void expect_wqe_error(uint64_t wr_id, enum rnic_wc_status status)
 {
     EXPECT_EQ(fake.event_cnt, 0);
@@ -574,8 +574,8 @@ static void r084_whole_range_at_first(void)
     responder_free(&fake);
 }
 
-/* A WRITE with immediate has a receive WQE, whose completion reports the error instead of an event
- * (R088, R089). */
+/* A WRITE with immediate uses a receive WQE. The completion of this WQE reports the error, so no
+ * event is raised (R088, R089). */
 static void r089_access_with_wqe(void)
 {
     struct roce_pkt pkt;

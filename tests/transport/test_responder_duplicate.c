@@ -107,8 +107,8 @@ static void r109_newest_duplicate_is_acked_without_ackreq(void)
     responder_free(&fake);
 }
 
-/* If all requests so far were READs, the ACK of a duplicate has the last PSN of the newest READ
- * (R109). Linux rxe sends PSN 0xFFFFFF (D7 of traces/linux-rxe.md). */
+/* If the responder has executed only READs, the ACK of a duplicate has the last PSN of the newest
+ * READ (R109). Linux rxe sends PSN 0xFFFFFF (D7 of traces/linux-rxe.md). */
 static void r109_after_read(void)
 {
     responder_init(&fake);
@@ -245,8 +245,8 @@ static void r111_duplicate_empty_read_is_answered(void)
     responder_free(&fake);
 }
 
-/* A duplicate READ arrives while the first response is being sent. The response restarts at the
- * requested packet. It skips no packet that the peer lacks. */
+/* A duplicate READ arrives while the responder sends the first response. The response restarts at
+ * the requested packet, and skips no packet that the peer lacks. */
 static void duplicate_read_restarts_running_response(void)
 {
     responder_init(&fake);
@@ -314,8 +314,8 @@ static void r208_answer_without_key(void)
 }
 
 /* While a READ response waits, a later request fails the connection and causes a NAK. Then the
- * R_Key of the READ is deregistered. The responder sends a NAK of the READ instead of the other NAK
- * (R208). */
+ * R_Key of the READ is deregistered. The responder sends a NAK of the READ instead of the NAK of
+ * the later request (R208). */
 static void r208_after_failure(void)
 {
     responder_init(&fake);

@@ -45,8 +45,8 @@ static void later_ack_replaces_queued_ack(void)
     expect(1, 12, RNIC_RESPONSE_AETH, 0x1F);
 }
 
-/* A forged request can cause a sequence NAK whose PSN the requester has not sent and therefore
- * ignores. So a sequence NAK must not replace the queued ACK of the requests before it. */
+/* A forged request can cause a sequence NAK with a PSN that the requester never sent. The requester
+ * ignores this NAK. So a sequence NAK must not replace the queued ACK of the earlier requests. */
 static void sequence_nak_leaves_the_ack_before_it(void)
 {
     memset(&queue, 0, sizeof(queue));
@@ -67,7 +67,8 @@ static void sequence_nak_leaves_the_ack_before_it(void)
     expect(0, 7, RNIC_RESPONSE_AETH, 0x1F);
 }
 
-/* When a queued NAK is obsolete, it becomes an ACK of the requests before it, if there are any. */
+/* When a queued NAK is obsolete, it becomes an ACK of the earlier requests. Without earlier
+ * requests, it is removed. */
 static void obsolete_nak_becomes_ack(void)
 {
     memset(&queue, 0, sizeof(queue));

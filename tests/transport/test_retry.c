@@ -35,8 +35,8 @@ static void r150_expires_at_t(void)
     EXPECT_EQ(retry.deadline, RNIC_RETRY_NEVER);
 }
 
-/* After an expiry the timeout is 2T until there is progress, and never exceeds that of the largest
- * code (R150). */
+/* After an expiry the timeout is 2T until a response acknowledges new requests. It never exceeds
+ * the timeout of the largest code (R150). */
 static void r150_timeout_doubles_after_expiry(void)
 {
     struct rnic_retry retry;

@@ -121,8 +121,8 @@ static void full_queue_refuses_and_ring_wraps(void)
     rnic_sq_free(&sq); /* freeing a queue a second time has no effect */
 }
 
-/* A message is divided into SGEs in every way, including empty SGEs. The bytes must always be the
- * same. */
+/* The test divides a message into SGEs in every way, including empty SGEs. The bytes of the message
+ * must always be the same. */
 static void any_sge_split_gives_same_bytes(void)
 {
     struct rnic_sge sge[4] = {{REQUESTER_VA + 10, 100, REQUESTER_KEY},

@@ -299,7 +299,7 @@ static void write_without_access_is_dropped(void)
     finish();
 }
 
-/* A receive WQE whose memory is not writable is a local error and fails the QP. */
+/* A receive WQE with memory that is not writable is a local error and fails the QP. */
 static void unwritable_buffer_fails_the_qp(void)
 {
     const struct rnic_sge sge = {.addr = RESPONDER_VA, .len = 100, .lkey = 0xBAD};

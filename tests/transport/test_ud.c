@@ -203,8 +203,8 @@ static void inline_and_gathered_data_is_sent(void)
     requester_free(&req);
 }
 
-/* A WQE whose memory is not readable stops the send queue, and later WQEs are flushed. The queue
- * can resume with the next PSN (R192). */
+/* A WQE with memory that is not readable stops the send queue, and later WQEs are flushed. The
+ * queue can resume with the next PSN (R192). */
 static void r192_protection_error_stops_the_queue(void)
 {
     struct rnic_dest to;

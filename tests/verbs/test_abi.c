@@ -40,9 +40,9 @@ static_assert(offsetof(struct ibv_port_attr, port_cap_flags2) <= 50, "the old ib
 
 static void *ours, *theirs;
 
-/* Loads our library and the system's, which have the same SONAME. The system's library is in a
- * separate linker namespace, because in a sanitizer build our library can only be loaded into the
- * main one. */
+/* Loads our library and the system's library. Because both have one SONAME, they need two linker
+ * namespaces. The system's library is loaded into a separate one, because a sanitizer build of our
+ * library can only be loaded into the main one. */
 static bool load(void)
 {
     if (!ours)

@@ -43,7 +43,7 @@ static void access_without_right_fails(void)
     munmap(at, 4 * PAGE);
 }
 
-/* After a file is truncated, an access behind its end raises SIGBUS. */
+/* After a mapped file is truncated, an access after its new end raises SIGBUS. */
 static void page_of_truncated_file_fails(void)
 {
     FILE *file = tmpfile();
@@ -73,7 +73,7 @@ static void leave_simply(int sig)
     _exit(sig + 1);
 }
 
-/* Runs a child whose handler for SIGSEGV is `is`. The child probes an invalid address. Then it
+/* Runs a child process with the SIGSEGV handler `is`. The child probes an invalid address. Then it
  * makes an invalid access (`errs`), or sends SIGSEGV to itself. Returns the child's exit status. */
 static int end_of(const struct sigaction *is, bool errs)
 {
@@ -167,9 +167,9 @@ static void install_found(int sig)
     raise(sig);
 }
 
-/* Runs a child in which our handler is installed first. The child then installs `own` and another
- * handler in turn, `cnt` times, and probes an invalid address each time. At the end it makes an
- * invalid access. Returns its exit status. */
+/* Runs a child process in which our handler is installed first. The child then installs a handler
+ * `cnt` times, alternately `own` and another one, and probes an invalid address each time. At the
+ * end it makes an invalid access. Returns the child's exit status. */
 static int end_of_later(const struct sigaction *own, unsigned cnt)
 {
     const struct sigaction simple = {.sa_handler = leave_simply};

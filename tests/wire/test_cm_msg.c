@@ -113,7 +113,7 @@ static const uint8_t linux_req[ROCE_MAD_SIZE] = {
 };
 /* clang-format on */
 
-/* The expected values are those that tshark 4.0 shows for the same frame, except for flow label and
+/* The test expects the values that tshark 4.0 shows for the same frame, except for flow label and
  * packet rate. For the bytes 2a e8 20 00, tshark shows flow label 0x002ae and packet rate 0x2a;
  * according to IBTA table 106 they are 0x2ae82 and 0. */
 static void linux_req_is_parsed(void)
@@ -159,7 +159,7 @@ static void linux_req_is_parsed(void)
 }
 
 /* More messages between the same peers: the REP and DREQ of cm-connect-disconnect.pcap (frames 2
- * and 4), and the REJ of cm-reject.pcap (frame 2). The expected values are those that tshark 4.0
+ * and 4), and the REJ of cm-reject.pcap (frame 2). The test expects the values that tshark 4.0
  * shows. */
 static void linux_responses_are_parsed(void)
 {

@@ -276,6 +276,27 @@ static void add_notified(struct strbuf *t, const struct roce_conn_summary *sum)
                          : "the rate of the sender could not be measured");
 }
 
+/* Appends the numbers of packets with an ECN CE mark for which the receiver sent no CNP. */
+static void add_marked(struct strbuf *t, const struct roce_conn_summary *sum)
+{
+    const char *sep = "met congestion: ";
+
+    for (unsigned i = 0; i < 2; i++) {
+        const struct roce_endpoint_summary *side = &sum->side[i];
+
+        if (!check_side_marked(sum, i))
+            continue;
+        strbuf_addf(t, "%s", sep);
+        add_count(t, side->ce_unanswered, "packet");
+        strbuf_addf(t, " of ");
+        strbuf_add_addr(t, side->addr);
+        strbuf_addf(t, " %s marked (ECN CE), but ", side->ce_unanswered == 1 ? "was" : "were");
+        strbuf_add_addr(t, sum->side[!i].addr);
+        strbuf_addf(t, " never asked it to slow down (no CNP)");
+        sep = "; ";
+    }
+}
+
 void headline_conn(struct strbuf *t, const struct roce_conn_summary *sum,
                    const struct two_points *points)
 {
@@ -299,8 +320,7 @@ void headline_conn(struct strbuf *t, const struct roce_conn_summary *sum,
         strbuf_addf(t, "was slow: ");
         add_slow(t, sum, points);
     } else if (check_conn_marked(sum)) {
-        strbuf_addf(t, "met congestion: packets were marked (ECN), but the receiver never told "
-                       "the sender to slow down");
+        add_marked(t, sum);
     } else if (check_conn_notified(sum)) {
         add_notified(t, sum);
     } else if (check_conn_paused(sum)) {

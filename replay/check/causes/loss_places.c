@@ -29,6 +29,13 @@ static struct strbuf add_place(struct places *places, unsigned side, enum loss_p
     return t;
 }
 
+/* Appends the part of the path between the capture point and the endpoint `addr`. */
+static void add_part(struct strbuf *t, const struct roce_endpoint_summary *end)
+{
+    strbuf_addf(t, " between the capture point and ");
+    strbuf_add_addr(t, end->addr);
+}
+
 static const char *was(uint64_t cnt)
 {
     return cnt == 1 ? "was" : "were";
@@ -44,7 +51,8 @@ static void add_requests(struct places *places, unsigned side, const struct slow
 
     if (w->mine->bad_icrc) {
         t = add_place(places, side, LOSS_BEFORE, w->mine->bad_icrc, "packet");
-        strbuf_addf(&t, " %s damaged before the capture point", was(w->mine->bad_icrc));
+        strbuf_addf(&t, " %s damaged", was(w->mine->bad_icrc));
+        add_part(&t, w->mine);
     }
     if (before * SLOW_FEW > behind) {
         t = add_place(places, side, LOSS_BEFORE, before, w->gone ? "packet" : "retransmission");
@@ -56,8 +64,8 @@ static void add_requests(struct places *places, unsigned side, const struct slow
     }
     if (behind * SLOW_FEW > before) {
         t = add_place(places, side, LOSS_BEHIND, behind, "packet");
-        strbuf_addf(&t, " %s %s behind the capture point", was(behind),
-                    slow_lost_behind(w) ? "lost or late" : "lost");
+        strbuf_addf(&t, " %s %s", was(behind), slow_lost_behind(w) ? "lost or late" : "lost");
+        add_part(&t, w->its);
     }
 }
 
@@ -80,7 +88,8 @@ static void add_responses(struct places *places, unsigned side, const struct slo
     }
     if (behind) {
         t = add_place(places, side, LOSS_BEHIND, behind, "response");
-        strbuf_addf(&t, " %s lost or late behind the capture point", was(behind));
+        strbuf_addf(&t, " %s lost or late", was(behind));
+        add_part(&t, w->mine);
     }
 }
 
@@ -96,7 +105,9 @@ static void add_timeouts(struct places *places, unsigned side, const struct slow
 
     if (naks) {
         t = add_place(places, !side, LOSS_BEHIND, naks, "NAK");
-        strbuf_addf(&t, " %s lost behind the capture point, or ignored", was(naks));
+        strbuf_addf(&t, " %s lost", was(naks));
+        add_part(&t, w->mine);
+        strbuf_addf(&t, ", or ignored");
     }
     if (losses->unfinished) {
         t = add_place(places, side, LOSS_BEFORE, losses->unfinished, "packet");
@@ -106,8 +117,9 @@ static void add_timeouts(struct places *places, unsigned side, const struct slow
     }
     if (beyond) {
         t = add_place(places, side, LOSS_BEYOND, beyond, "request");
-        strbuf_addf(&t, ", or the response%s, %s lost behind the capture point",
-                    beyond == 1 ? " to it" : "s to them", was(beyond));
+        strbuf_addf(&t, ", or the response%s, %s lost", beyond == 1 ? " to it" : "s to them",
+                    was(beyond));
+        add_part(&t, w->its);
         if (losses->unanswered)
             strbuf_addf(&t, ", or slow");
     }

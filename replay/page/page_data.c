@@ -366,17 +366,18 @@ static void write_captions(FILE *out, const struct packet_runs *runs, const stru
 
         while (i < runs->cnt && !packet_run_is_in(&runs->run[i], d))
             i++;
-        snprintf(zero, sizeof(zero), "%u", axes->of[d].base);
+        snprintf(zero, sizeof(zero), "PSN %u", axes->of[d].base);
         if (is_used_again(runs, d))
             snprintf(zero, sizeof(zero), "the first PSN of each use of the QP pair");
         if (explained)
-            fprintf(out, ",\"PSN 0 here is %s.\"", zero);
+            fprintf(out, ",\"+0 is %s.\"", zero);
         else
-            fprintf(out,
-                    "%s\"Bars are packets: time to the right, packet sequence number (PSN) "
-                    "upwards; 0 here is %s. A healthy flow climbs; steps back are retransmissions, "
-                    "bands are waits.\"",
-                    d ? "," : "", zero);
+            fprintf(
+                out,
+                "%s\"Bars are packets: time to the right, packet sequence number (PSN) "
+                "upwards; +0 is %s. A healthy flow climbs; steps back are retransmissions, bands "
+                "are waits.\"",
+                d ? "," : "", zero);
         explained |= i < runs->cnt;
     }
     fputc(']', out);
@@ -611,22 +612,31 @@ static int write_findings(FILE *out, const struct page_capture *capture,
 }
 
 /* Writes the sentence at the top of the page, about the only selected connection or else about the
- * whole capture. Also writes whether this sentence reports success. */
+ * whole capture. Also writes whether this sentence reports success, and its style: "warn" if the
+ * connection was only slow, congested or paused. */
 static int write_lead(FILE *out, const struct page_capture *capture,
                       const struct check_report *report, const struct page_selection *selection)
 {
     const struct page_conn *only = NULL;
     char buf[2048];
     struct strbuf t = strbuf_of(buf, sizeof(buf));
-    bool good;
+    enum headline_state state = HEADLINE_OK;
+    const char *look = "good";
 
     for (uint32_t i = 0; i < capture->conn_cnt && selection->cnt == 1; i++)
         if (is_selected(selection, capture->conn[i].conn_index))
             only = &capture->conn[i];
-    if (only)
+    if (only) {
         headline_conn(&t, &only->summary->sum, report->points);
-    good = only ? !only->trouble : !headline_capture(&t, report);
-    fprintf(out, ",\n\"good\":%s,\"lead\":", good ? "true" : "false");
+        state = headline_state(&only->summary->sum);
+    } else if (headline_capture(&t, report)) {
+        state = report->troubled ? headline_state(&report->worst) : HEADLINE_FAILED;
+    }
+    if (state != HEADLINE_OK)
+        look = state > HEADLINE_SLOW ? "bad" : "warn";
+    fprintf(out,
+            ",\n\"good\":%s,\"look\":\"%s\",\"lead\":", state == HEADLINE_OK ? "true" : "false",
+            look);
     return page_conn_put_string(out, buf);
 }
 

@@ -37,6 +37,33 @@ struct reason {
     char arrow[4]; /* arrow of the latest line about a side */
 };
 
+/* Returns whether a line of the report begins with something to do. */
+static bool is_action(const char *line)
+{
+    static const char *const verbs[] = {"check ", "find out ", "look for ", "on ", "compare "};
+
+    for (unsigned i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
+        if (strncmp(line, verbs[i], strlen(verbs[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Moves "; check ..." and ": check ..." at the end of an advice to its beginning. What was before
+ * follows as the reason. */
+static void put_action_first(char advice[LINE_LEN])
+{
+    char buf[LINE_LEN];
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
+    char *at = strstr(advice, "; check ");
+
+    at = at ? at : strstr(advice, ": check ");
+    if (!at || is_action(advice))
+        return;
+    *at = '\0';
+    strbuf_addf(&t, "%s, because %s", at + 2, advice);
+    memcpy(advice, buf, LINE_LEN);
+}
+
 /* Appends a line of the report about a slow connection. A line about one side begins with an arrow.
  * Before the first of several lines with the same arrow, appends the names of both sides. A bullet
  * replaces the arrow. */
@@ -46,7 +73,7 @@ static void add_slow_line(struct reason *reason, const struct roce_conn_summary 
     const bool ahead = strncmp(line, "→ ", 4) == 0, back = strncmp(line, "← ", 4) == 0;
 
     if (!ahead && !back) {
-        if (!*reason->advice)
+        if (!*reason->advice || (is_action(line) && !is_action(reason->advice)))
             snprintf(reason->advice, sizeof(reason->advice), "%s",
                      line + (strncmp(line, "1× ", 4) == 0 ? 4 : 0));
         strbuf_addf(&reason->text, "   %s\n", line);
@@ -95,8 +122,30 @@ static void add_failure(struct reason *reason, const struct roce_conn_summary *s
     reason->advice[strcspn(reason->advice, "\n")] = '\0';
 }
 
-/* Writes the text of the report about a connection that failed, got stuck or was slow, and the
- * advice in it, as a sentence. */
+/* Appends which side had packets with ECN CE marks but received no CNP. */
+static void add_marks(struct reason *reason, const struct roce_conn_summary *sum)
+{
+    struct strbuf advice = strbuf_of(reason->advice, sizeof(reason->advice));
+
+    strbuf_addf(&advice, "check that ECN congestion control (DCQCN) is enabled on the NICs of ");
+    strbuf_add_addr(&advice, sum->side[0].addr);
+    strbuf_addf(&advice, " and ");
+    strbuf_add_addr(&advice, sum->side[1].addr);
+    for (unsigned i = 0; i < 2; i++) {
+        if (!check_side_marked(sum, i))
+            continue;
+        add_end(&reason->text, &sum->side[i]);
+        strbuf_addf(&reason->text, " → ");
+        add_end(&reason->text, &sum->side[!i]);
+        strbuf_addf(&reason->text, ":\n• ");
+        add_count(&reason->text, sum->side[i].ce_unanswered, "packet");
+        strbuf_addf(&reason->text, " with an ECN CE mark, no CNP: the sender does not slow down\n");
+    }
+    strbuf_addf(&reason->text, "   %s\n", reason->advice);
+}
+
+/* Writes the text of the report about a connection that failed, got stuck, was slow or had marked
+ * packets, and the advice in it, as a sentence. */
 static void put_reason(struct json_line *to, const struct roce_conn_summary *sum,
                        const struct two_points *points)
 {
@@ -107,6 +156,9 @@ static void put_reason(struct json_line *to, const struct roce_conn_summary *sum
         add_failure(&reason, sum, points);
     else if (check_conn_slow(sum) || check_conn_paused(sum))
         add_slow_causes(&reason, sum, points);
+    else if (check_conn_marked(sum))
+        add_marks(&reason, sum);
+    put_action_first(reason.advice);
     json_line_text(to, "why", reason.text.len ? text : NULL);
     snprintf(sentence, sizeof(sentence), "%s.", reason.advice);
     sentence[0] = (char)toupper((unsigned char)sentence[0]);
@@ -169,7 +221,7 @@ static void put_budget(struct json_line *to, const struct roce_conn_summary *sum
         [WAIT_RNR_NAK] = "rnr",       [WAIT_SEQ_NAK] = "nak",
         [WAIT_UNKNOWN] = "other",     [WAIT_CREDIT] = "credit",
         [WAIT_SETUP] = "soft",        [WAIT_SILENCE] = "line",
-        [TIME_IDLE] = "panel",        [TIME_SENDING] = "first"};
+        [TIME_IDLE] = "idle",         [TIME_SENDING] = "first"};
     struct wait_part part[TIME_PARTS];
     const unsigned cnt = time_budget_parts(sum, part);
     char buf[LINE_LEN];
@@ -188,18 +240,36 @@ static void put_budget(struct json_line *to, const struct roce_conn_summary *sum
     json_line_close(to, ']');
 }
 
+/* Appends for each side where on the path a switch marked its packets. */
+static void add_marking_switch(struct strbuf *t, const struct roce_conn_summary *sum)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        if (sum->side[i].ce_marked == 0)
+            continue;
+        strbuf_addf(t, "A full queue between ");
+        strbuf_add_addr(t, sum->side[i].addr);
+        strbuf_addf(t, " and the capture point marked ");
+        add_count(t, sum->side[i].ce_marked, "packet");
+        strbuf_addf(t, " (ECN CE). ");
+    }
+}
+
 /* Writes the title of the sketch of the path, if the connection needs the sketch. */
 static void put_places_title(struct json_line *to, const struct roce_conn_summary *sum)
 {
     struct loss_place place[LOSS_PLACES_MAX];
+    char buf[LINE_LEN];
+    struct strbuf t = strbuf_of(buf, sizeof(buf));
 
     if (loss_places(sum, place) > 0)
         json_line_text(to, "places_title",
-                       "Where packets were lost (✕), as far as the capture shows:");
-    else if (headline_state(sum) >= HEADLINE_SLOW)
-        json_line_text(to, "places_title",
-                       "The packets were recorded at the capture point, on the path between "
-                       "both hosts. The capture shows no place where packets were lost.");
+                       "Where packets were lost or late (✕), as far as the capture shows:");
+    else if (headline_state(sum) >= HEADLINE_MARKED) {
+        add_marking_switch(&t, sum);
+        strbuf_addf(&t, "The packets were recorded at the capture point, on the path between both "
+                        "hosts. The capture shows no place where packets were lost.");
+        json_line_text(to, "places_title", buf);
+    }
 }
 
 void page_texts_conn(struct json_line *to, const struct roce_conn_summary *sum,

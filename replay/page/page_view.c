@@ -116,6 +116,7 @@ static void write_has(FILE *out, const struct view *view, const struct message_t
         {"messages", messages},
         {"messages0", view->messages[0]},
         {"messages1", view->messages[1]},
+        {"nocnp", view->ce && !cnp},
         {"rate", cnp || view->ce},
         {"rtt", view->rtt},
         {"timed", timed},

@@ -79,21 +79,24 @@ static void set_own_text(struct psn_legend_entry *entry, enum run_class class,
 {
     struct strbuf t = strbuf_of(entry->own, sizeof(entry->own));
     uint64_t least = UINT64_MAX, most = 0;
-    bool data = false, result = false;
+    bool data = false, empty = false, result = false;
 
     for (uint32_t i = 0; i < runs->cnt; i++) {
         const struct packet_run *run = &runs->run[i];
 
         if (run->class != class || !packet_run_is_in(run, direction))
             continue;
-        data |= run->kind == ROCE_KIND_READ_RESP;
+        data |= run->kind == ROCE_KIND_READ_RESP && run->payload;
+        empty |= run->kind == ROCE_KIND_READ_RESP && !run->payload;
         result |= run->kind == ROCE_KIND_ATOMIC_ACK;
         least = run->wait < least ? run->wait : least;
         most = run->wait > most ? run->wait : most;
     }
     if (class == RUN_RESPONSE) {
-        strbuf_addf(&t, "response: %s%s%s, sent by the other side", data ? "READ data" : "",
-                    data && result ? " or " : "", result ? "result of an atomic operation" : "");
+        strbuf_addf(&t, "response: %s%s%s%s%s, sent by the other side", data ? "READ data" : "",
+                    data && (result || empty) ? " or " : "",
+                    result ? "result of an atomic operation" : "", result && empty ? " or " : "",
+                    empty ? "end of a FLUSH, ATOMIC WRITE or empty READ" : "");
     } else {
         strbuf_addf(&t, "%s: wait at least ", entry->text);
         strbuf_add_duration(&t, least);

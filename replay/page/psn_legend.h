@@ -10,7 +10,7 @@ struct psn_legend_entry {
     const char *class; /* colour: name of a style */
     const char *text;
     unsigned kind; /* enum wait_band_kind, or WAIT_BAND_KINDS if the entry is not a band */
-    char own[112]; /* text that depends on the packets */
+    char own[144]; /* text that depends on the packets */
 };
 
 #define PSN_LEGEND_MAX (14u + WAIT_BAND_KINDS) /* maximum number of entries */

@@ -275,7 +275,7 @@ const RoceGraph = (function () {
 
   const KINDS = {
     psn: (direction) => ({
-      paint: (view, at) => paintPsn(view, at, direction), tick: (v) => Number.isInteger(v) ? "PSN " + v : "",
+      paint: (view, at) => paintPsn(view, at, direction), tick: (v) => v % 1 ? "" : "PSN " + (v < 0 ? v : "+" + v),
       range: ({ runs: r }, t0, t1) => {
         const isDrawn = (s) => s.direction === direction && s.psn && s.class !== "dropped";
         const [low, high] = visible(r, t0, t1, (i) => r.psn[i] - r.gap[i], (i) => r.psn[i] + r.span[i], isDrawn);
@@ -321,7 +321,7 @@ const RoceGraph = (function () {
           x: { axisLabelFormatter: (t) => D.exactDuration(t * 1e9, (view.window[1] - view.window[0]) * 5e7),
             axisLabelWidth: 76, valueFormatter: String, ticker: (a, b, w, of, ...more) => Dygraph.numericTicks(a, b, w,
               (name) => name === "pixelsPerLabel" ? Math.min(90, w / 5.5) : of(name), ...more) },
-          y: { axisLabelFormatter: spec.tick, axisLabelWidth: 84, drawGrid: !spec.noGrid,
+          y: { axisLabelFormatter: spec.tick, axisLabelWidth: 94, drawGrid: !spec.noGrid,
             ...(spec.ticker ? { ticker: (from, to) => spec.ticker(from, to, view) } : {}) } },
         ...lineColors(), xRangePad: 0, yRangePad: 0, animatedZooms: false,
         zoomCallback: (t0, t1) => view.setWindow(t0, t1),

@@ -246,7 +246,7 @@
     if (focus) byId("connection").focus();
   }
 
-  const showLead = (textContent, ok) => Object.assign(byId("lead"), { textContent, className: ok ? "good" : "bad" });
+  const showLead = (textContent, className) => Object.assign(byId("lead"), { textContent, className });
 
   function showCapture(capture) {
     const { connections: conns, summary } = capture, single = conns.length === 1;
@@ -254,7 +254,7 @@
     Object.assign(state, { capture, filter: byId("filter").value = "" });
     ["file", "facts", "text"].forEach((id) => { byId(id).textContent = capture[id]; });
     if (!data.has_results) {
-      showLead(capture.lead, capture.good);
+      showLead(capture.lead, capture.look);
       document.title = capture.file + " - RoCEdrill";
       byId("advice").textContent = worst && worst.advice || "";
     }
@@ -282,6 +282,6 @@
   [[matchMedia("(prefers-color-scheme: dark)"), "change"], [window, "resize"]].forEach((of) => on(...of, () =>
     (G.readColors(), [state.view, state.heat].forEach((drawn) => drawn && drawn.redraw()))));
   if (data.captures.length) showCapture(data.captures[0]);
-  else if (!data.has_results) showLead("No capture could be read.", false);
+  else if (!data.has_results) showLead("No capture could be read.", "bad");
   window.rocedrill = state; // for tests
 })();

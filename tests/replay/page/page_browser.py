@@ -62,7 +62,7 @@ def check_places(browser, name):
     """The sketch of a connection with a problem has the places of losses of check --json, and only those."""
     places = browser.run("rocedrill.chosen && rocedrill.chosen.loss_places || []")
     drawn, ends = browser.run(PLACES), browser.run("rocedrill.chosen && [rocedrill.chosen.a.address, rocedrill.chosen.b.address]")
-    slow = browser.run("rocedrill.chosen && rocedrill.chosen.trouble >= 3")  # HEADLINE_SLOW
+    slow = browser.run("rocedrill.chosen && rocedrill.chosen.trouble >= 2")  # HEADLINE_MARKED
     if bool(drawn) != bool(places or slow):
         return fail(name, f"the sketch has {drawn}, JSON {places}")
     if not drawn:
@@ -107,7 +107,7 @@ def check_labels(browser, name):
     first screen."""
     single = browser.run("rocedrill.capture.connections.length === 1")
     for width in 1400, 400:
-        browser.call("Emulation.setDeviceMetricsOverride", width=width, height=1000, deviceScaleFactor=1, mobile=False)
+        browser.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
         browser.frames()
         found, said = browser.run(OVERLAPS)
         if found:
@@ -116,7 +116,7 @@ def check_labels(browser, name):
             fail(name, f"texts {said}")
         axis = browser.run("Math.max(...[...document.querySelectorAll('#packets figure:first-child .dygraph-axis-label-x')].map("
                            "e => e.getBoundingClientRect().bottom))")
-        if width == 1400 and single and not 0 < axis <= 1000:
+        if width == 1400 and single and not 0 < axis <= 900:
             fail(name, f"the time axis of the first graph ends {axis} pixels from the top")
         if browser.run("[...document.querySelectorAll('.dygraph-axis-label-y')].some(e => e.offsetHeight > 24)"):
             fail(name, f"a label of a vertical axis has two lines with {width} pixels")

@@ -16,6 +16,9 @@
  * STARTS_MAX before the unexplained packet, and STARTS_MAX after it. */
 #define STARTS_MAX 24u
 
+/* Number of requests directly after the unexplained packet that the search tries in any case. */
+#define STARTS_NEAR 4u
+
 /* A second use of the QP pair is assumed only if this lowers the cost of the packets
  * (supposed_use_add()) by at least this value. */
 #define GAIN_MIN (2 * USE_ODD)
@@ -153,6 +156,75 @@ static unsigned cost_between(const struct search *s, uint32_t from, uint32_t to)
     return sum;
 }
 
+/* Examines the requests that `side` sent before packet `start` in the use that began at `from`.
+ * Returns whether some of them may still be on their way to the responder. A request may be on its
+ * way if no later response acknowledges it, or if it was retransmitted. */
+static bool are_on_way(const struct search *s, uint32_t from, uint32_t start, uint8_t side)
+{
+    const struct trace_packet *again = NULL; /* request after packet i with the lowest PSN */
+    roce_psn acked = {0};                    /* highest PSN that responses after packet i have */
+    bool answered = false;
+
+    for (uint32_t i = start; i-- > from && start - i <= ON_WAY_MAX;) {
+        const struct trace_packet *p = packet_at(s, i);
+        bool sent = s->owner[s->conn->pkt[i]].side == side;
+        roce_psn psn = roce_psn_of(p->psn);
+
+        if (packet_at(s, start)->time - p->time > ON_WAY_NS)
+            break;
+        if (trace_is_response(p) && !sent) {
+            acked = !answered || roce_psn_diff(psn, acked) > 0 ? psn : acked;
+            answered = true;
+        } else if (!trace_is_response(p) && sent) {
+            if (!answered || roce_psn_diff(psn, acked) > 0 ||
+                (again && roce_psn_diff(psn, roce_psn_of(again->psn)) >= 0))
+                return true;
+            again = p;
+        }
+    }
+    return false;
+}
+
+/* The responder on side `side` may have been reset before the requester sends packet `start`, the
+ * first one of a new use. It then answers late requests of the use that began at `from` with
+ * sequence NAKs whose MSN is 0, which that use cannot explain. Returns the first such NAK before
+ * `start` after which the responder sent no other response, or 0 if there is none. */
+static uint32_t find_nak(const struct search *s, uint32_t from, uint32_t start, uint8_t side)
+{
+    uint32_t low = start - from > NAK_NEAR ? start - NAK_NEAR : from, nak = 0;
+
+    for (uint32_t i = low; i < start; i++) {
+        const struct trace_packet *p = packet_at(s, i);
+
+        if (s->owner[s->conn->pkt[i]].side != side || !trace_is_response(p))
+            continue;
+        if (qp_uses_is_first_nak(p))
+            nak = !nak && s->cost[i] >= USE_ODD ? i : nak;
+        else if (nak && !trace_sent_before(s->trace, p, packet_at(s, nak)))
+            nak = 0;
+    }
+    return nak && packet_at(s, start)->time - packet_at(s, nak)->time <= ON_WAY_NS ? nak : 0;
+}
+
+/* Returns the sum of the known costs of the packets from `low` to before `start`, if a new use
+ * begins at `start`. The present use began at `from`. The NAKs of find_nak() belong to the new use,
+ * so they cost nothing. */
+static unsigned cost_before(const struct search *s, uint32_t from, uint32_t low, uint32_t start)
+{
+    unsigned sum = cost_between(s, low, start);
+
+    for (uint8_t side = 0; side < 2; side++) {
+        uint32_t nak = find_nak(s, from, start, side);
+
+        if (nak < low || !are_on_way(s, from, start, !side))
+            continue;
+        for (uint32_t i = nak; i < start; i++)
+            if (s->owner[s->conn->pkt[i]].side == side && trace_is_response(packet_at(s, i)))
+                sum -= s->cost[i];
+    }
+    return sum;
+}
+
 /* Returns the packet with which a new use began, if the use that began at packet `from` does not
  * explain packet `odd`. Returns 0 if no new use began up to `odd`. The costs of the packets before
  * `to` are known.
@@ -175,10 +247,14 @@ static uint32_t find_start(struct search *s, uint32_t from, uint32_t odd, uint32
     unsigned tries[2] = {0, 0}; /* number of starts of a use tried: up to `odd`, and after it */
     uint32_t stop[2] = {to, to}, at, whole = 0, whole_stop = 0;
     unsigned one = cost_between(s, low, to), least[2];
+    uint32_t behind = 0; /* number of starts after `odd` that were not tried yet */
     bool later;
 
     if (one < GAIN_MIN)
         return 0;
+    for (uint32_t n = s->start_cnt;
+         n-- > 0 && s->start_cnt - n <= WINDOW && s->start[n % WINDOW] > odd;)
+        behind++;
     least[0] = least[1] = one - GAIN_MIN;
     for (uint32_t n = s->start_cnt;
          n-- > 0 && s->start_cnt - n <= WINDOW && tries[0] < STARTS_MAX;) {
@@ -186,13 +262,13 @@ static uint32_t find_start(struct search *s, uint32_t from, uint32_t odd, uint32
         bool after = start > odd;
         unsigned sum;
 
-        if (after && tries[1] == STARTS_MAX)
+        if (after && behind-- > STARTS_NEAR && tries[1] >= STARTS_MAX)
             continue;
         if (start <= low || s->effort == 0)
             break;
         if (start <= s->answered && s->cost[start] < 2 * USE_ODD && !s->again[n % WINDOW])
             continue;
-        sum = cost_between(s, low, start);
+        sum = cost_before(s, from, low, start);
         if (sum <= least[after]) {
             bool before = sum >= USE_ODD;
 
@@ -287,57 +363,6 @@ static void note_start(struct search *s, const struct supposed_use *use, uint32_
     *before = p;
 }
 
-/* Examines the requests that `side` sent before packet `start` in the use that began at `from`.
- * Returns whether some of them may still be on their way to the responder. A request may be on its
- * way if no later response acknowledges it, or if it was retransmitted. */
-static bool are_on_way(const struct search *s, uint32_t from, uint32_t start, uint8_t side)
-{
-    const struct trace_packet *again = NULL; /* request after packet i with the lowest PSN */
-    roce_psn acked = {0};                    /* highest PSN that responses after packet i have */
-    bool answered = false;
-
-    for (uint32_t i = start; i-- > from && start - i <= ON_WAY_MAX;) {
-        const struct trace_packet *p = packet_at(s, i);
-        bool sent = s->owner[s->conn->pkt[i]].side == side;
-        roce_psn psn = roce_psn_of(p->psn);
-
-        if (packet_at(s, start)->time - p->time > ON_WAY_NS)
-            break;
-        if (trace_is_response(p) && !sent) {
-            acked = !answered || roce_psn_diff(psn, acked) > 0 ? psn : acked;
-            answered = true;
-        } else if (!trace_is_response(p) && sent) {
-            if (!answered || roce_psn_diff(psn, acked) > 0 ||
-                (again && roce_psn_diff(psn, roce_psn_of(again->psn)) >= 0))
-                return true;
-            again = p;
-        }
-    }
-    return false;
-}
-
-/* The responder on side `side` may have been reset before the requester sends packet `start`, the
- * first one of a new use. It then answers late requests of the use that began at `from` with
- * sequence NAKs whose MSN is 0, which that use cannot explain. Returns the frame of the first such
- * NAK before `start` after which the responder sent no other response, or 0 if there is none. */
-static uint32_t find_nak(const struct search *s, uint32_t from, uint32_t start, uint8_t side)
-{
-    uint32_t low = start - from > NAK_NEAR ? start - NAK_NEAR : from;
-    const struct trace_packet *nak = NULL;
-
-    for (uint32_t i = low; i < start; i++) {
-        const struct trace_packet *p = packet_at(s, i);
-
-        if (s->owner[s->conn->pkt[i]].side != side || !trace_is_response(p))
-            continue;
-        if (qp_uses_is_first_nak(p))
-            nak = !nak && s->cost[i] >= USE_ODD ? p : nak;
-        else if (nak && !trace_sent_before(s->trace, p, nak))
-            nak = NULL;
-    }
-    return nak && packet_at(s, start)->time - nak->time <= ON_WAY_NS ? nak->frame : 0;
-}
-
 /* Returns the frame of the only packet from `start` to before `to` that the present use does not
  * explain, if it is an Atomic ACK that shows a second execution of its request. Otherwise returns
  * 0. */
@@ -362,6 +387,7 @@ static void add_use(struct search *s, struct qp_uses *uses, uint32_t from, uint3
                     uint32_t to)
 {
     struct qp_use *use;
+    uint32_t nak;
 
     if (!VEC_GROW(uses->use, uses->cnt, uses->cap)) {
         s->no_memory = true;
@@ -373,7 +399,8 @@ static void add_use(struct search *s, struct qp_uses *uses, uint32_t from, uint3
                            .twice = find_second_execution(s, start, to)};
     for (uint8_t side = 0; side < 2; side++) {
         use->stale[side] = are_on_way(s, from, start, side);
-        use->nak[!side] = use->stale[side] ? find_nak(s, from, start, !side) : 0;
+        nak = use->stale[side] ? find_nak(s, from, start, !side) : 0;
+        use->nak[!side] = nak ? packet_at(s, nak)->frame : 0;
     }
 }
 

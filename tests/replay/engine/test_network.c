@@ -704,6 +704,37 @@ static void an_overtaking_copy_of_a_read_has_no_response(void)
     expect_holds(&t, 0, 0);
 }
 
+/* A retransmitted atomic reaches the responder's QP after a reset. The next use of the QPs
+ * retransmits each request, and one of its requests has the PSN of the atomic. The atomic does not
+ * belong to this use. A third use follows. */
+static void a_late_retransmission_does_not_begin_the_next_use(void)
+{
+    struct talk t;
+
+    talk_init(&t);
+    for (uint32_t psn = 0; psn < 18; psn++) {
+        talk_send(&t, ROCE_OP_RC_SEND_ONLY, psn, 100 + psn, 1);
+        talk_ack(&t, psn, ACK, psn + 1);
+    }
+    talk_atomic(&t, ROCE_OP_RC_FETCH_ADD, 18, VA, RKEY, 1, 0);
+    talk_atomic_ack(&t, 18, 19, 100);
+    t.time += 15 * MS;
+    talk_atomic(&t, ROCE_OP_RC_FETCH_ADD, 18, VA, RKEY, 1, 0);
+    talk_ack(&t, 0, SEQ_NAK, 0);
+    for (uint32_t psn = 0, i = 0; i < 60; psn = ++i / 2) {
+        talk_write(&t, ROCE_OP_RC_WRITE_ONLY, psn, VA, RKEY, 200 + psn, 200 + psn, 3);
+        talk_ack(&t, psn, ACK, psn + 1);
+    }
+    t.time += 2000 * MS;
+    for (unsigned copy = 0; copy < 3; copy++) {
+        talk_read(&t, 0, VA, RKEY, 64);
+        talk_read_resp(&t, ROCE_OP_RC_READ_RESP_ONLY, 0, 1, 64, 2);
+        t.time += 10 * MS;
+    }
+    talk_number(&t, 0);
+    talk_expect_verdict(&t, VERDICT_PASS, 3);
+}
+
 /* The network reorders the responses to READs. The responder's program deregisters the memory, and
  * the responder refuses a duplicate READ. The response to another READ is captured after this NAK,
  * and shows no message as executed that the NAK does not count. Without reordering, the NAK would
@@ -752,6 +783,7 @@ SUITE("replay.network", TEST(start_msn_is_not_taken_from_acks_of_duplicates),
       TEST(an_ack_of_a_duplicate_counts_an_uncaptured_read),
       TEST(a_refused_duplicate_may_precede_a_late_response),
       TEST(an_overtaking_copy_of_a_read_has_no_response),
+      TEST(a_late_retransmission_does_not_begin_the_next_use),
       TEST(the_answer_to_an_uncaptured_duplicate_counts_later_reads),
       TEST(a_requester_may_finish_its_retransmission_after_a_nak),
       TEST(a_responder_may_keep_more_resources_than_ours),

@@ -576,7 +576,7 @@ int agent_poll(struct agent_device *dev, struct agent_completion *out)
             return error_set(&dev->error, "cannot poll the completion queue");
         if (cnt == 0)
             return 0;
-        /* Skips completions of deleted QPs, whose entries in dev->wr were freed. */
+        /* Skips completions of deleted QPs: their entries in dev->wr were freed. */
     } while (wc.wr_id >= AGENT_CQ_LEN || !dev->wr[wc.wr_id].bytes);
     wr = &dev->wr[wc.wr_id];
     *out = (struct agent_completion){

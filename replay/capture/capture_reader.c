@@ -223,7 +223,7 @@ struct capture_reader *reader_open_as(const char *path, const char *name, struct
 /* ---- reading frames ----------------------------------------------------------------------------
  */
 
-/* Sets link, data and lengths of `frame` to those of the frame inside the ERF record. */
+/* Sets link, data and lengths of `frame` to the values of the frame inside the ERF record. */
 static void unwrap_erf(struct captured_frame *frame)
 {
     struct erf_frame inner;

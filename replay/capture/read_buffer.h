@@ -74,7 +74,7 @@ struct read_ahead {
     /* Number of the first piece that no thread has claimed yet; 0: no read-ahead. */
     _Atomic uint64_t claimed;
     _Atomic uint64_t used;   /* number of the current piece */
-    _Atomic uint64_t oldest; /* number of the oldest piece whose frames are still needed */
+    _Atomic uint64_t oldest; /* number of the oldest piece with frames that are still needed */
     struct ahead_piece
         piece[READ_AHEAD_PIECES + 1]; /* piece n has index n % (READ_AHEAD_PIECES + 1) */
     struct ahead_memory reader[READ_AHEAD_THREADS];

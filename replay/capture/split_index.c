@@ -98,8 +98,8 @@ static void add_any_packet(struct split_index *index, struct split_index_window 
     add_packet(index, window, &index->found, frame, cap_len, group, kind, gsi);
 }
 
-/* Adds a frame whose hosts roce_flow_frame_hosts() cannot find, for example because of VLAN
- * tags. */
+/* Adds a frame in which roce_flow_frame_hosts() does not find the hosts, for example because of
+ * VLAN tags. */
 static void add_other(struct split_index *index, struct split_index_window *window,
                       const struct captured_frame *frame)
 {

@@ -44,8 +44,8 @@
  * percent. */
 #define SPLIT_MOST 70u
 
-/* A part waits for the others at the first packet of each connection. The parts are merged if a
- * part has judged more than WAITS_FROM packets, and waited at more than 1 of WAITS_SHARE. */
+/* A part waits for all other parts at the first packet of each connection. The parts are merged if
+ * a part has judged more than WAITS_FROM packets, and waited at more than 1 of WAITS_SHARE. */
 #define WAITS_FROM  1024u
 #define WAITS_SHARE 8u
 
@@ -392,7 +392,7 @@ static void wait_for_turn(void *user)
     }
 }
 
-/* Returns whether a part waits so often for the others that a single thread is faster. On a busy
+/* Returns whether a part waits so often for other parts that a single thread is faster. On a busy
  * machine, each wait can take as long as the time slices of all other programs. */
 static bool waits_often(const struct judge *judge)
 {

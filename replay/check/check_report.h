@@ -112,8 +112,8 @@ enum check_verdict check_report_verdict(const struct check_report *report);
 /* Returns the number of findings that are known deviations. */
 uint64_t check_report_known(const struct check_report *report);
 
-/* Returns the name of the peer's implementation whose known deviations are not counted as errors.
- * The user named it, or the check recognised it. Returns NULL if there is none. */
+/* Returns the name of the peer's implementation, which the user named or the check recognised, or
+ * NULL. The known deviations of this implementation are not counted as errors. */
 const char *check_report_peer(const struct check_report *report);
 
 /* Prints the report: a summary, or with `verbose` everything. */

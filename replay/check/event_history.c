@@ -10,8 +10,8 @@
 /* Number of slots, a power of two. With all slots in use, the table needs 47 MB. */
 #define PLACES 65536u
 
-/* A packet begins a new event if its analysis flags differ from those of the previous packet. Only
- * these flags are compared. */
+/* A packet begins a new event if these analysis flags differ from the flags of the previous packet.
+ * Other flags are not compared. */
 #define TELLING                                                                                    \
     (ROCE_AN_RETRANSMISSION | ROCE_AN_DUPLICATE_REQUEST | ROCE_AN_OUT_OF_ORDER | ROCE_AN_PSN_GAP | \
      ROCE_AN_DUPLICATE_ACK | ROCE_AN_DUPLICATE_RESPONSE | ROCE_AN_RNR_NAK | ROCE_AN_NAK |          \

@@ -57,8 +57,8 @@ uint64_t drill_own_address(int object);
  * to the drill's own end unchanged. */
 uint32_t drill_qpn(const struct drill_net *net, uint64_t qpn);
 
-/* drill_dut_psn() returns the starting PSN of the requests that the DUT sends on this QP,
- * drill_own_psn() that of the requests that the drill sends to this QP. */
+/* Return a starting PSN: drill_dut_psn() for the requests that the DUT sends on this QP,
+ * drill_own_psn() for the requests that the drill sends to this QP. */
 uint32_t drill_dut_psn(const struct script_object *qp);
 uint32_t drill_own_psn(const struct script_object *qp);
 

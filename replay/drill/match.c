@@ -146,8 +146,8 @@ static enum outcome_of_try add_doubts(struct drill_engine *e, const struct scrip
     return TRY_FAILED;
 }
 
-/* Returns the outcome of a line whose expected event has not occurred: TRY_PENDING until the window
- * ends, then TRY_FAILED. */
+/* Returns the outcome of a line while its expected event has not occurred: TRY_PENDING until the
+ * time window ends, then TRY_FAILED. */
 static enum outcome_of_try wait_for(struct drill_engine *e, const struct script_event *event,
                                     const char *what)
 {

@@ -256,8 +256,8 @@ static bool parse_object_field(struct packet_parser *s, enum script_field_kind k
     return parse_place(s->p, f->field->label, false, &f->value);
 }
 
-/* Adds the R_Key of the object whose name is the value of an address field. Does nothing if the
- * line names an R_Key. */
+/* Adds the R_Key of an object if the name of the object is the value of an address field. Does
+ * nothing if the line names an R_Key. */
 static bool add_key_of_address(struct packet_parser *s, enum roce_hdr hdr, int object)
 {
     const struct roce_field *rkey = roce_field_find(roce_hdr_info(hdr), "rkey");

@@ -351,8 +351,8 @@ static void find_msn(struct inferred_setup *s)
         s->msn = 0;
     if (s->recorded->cm.present)
         s->msn = 0; /* the capture contains the start of the connection (R102) */
-    /* A response whose MSN counts messages of this direction does not answer a message before the
-     * first replayed one. */
+    /* If the MSN of a response counts messages of this direction, the response does not answer a
+     * message before the first replayed message. */
     for (uint32_t i = 0; i < s->event_cnt; i++)
         if (s->event[i].response && s->event[i].before_first && !s->recorded->after_gap &&
             s->msn_votes > 0 && roce_opcode_has(event_opcode(s, i), ROCE_HDR_AETH) &&

@@ -31,7 +31,7 @@ static inline const struct request_pkt *request_at(const struct inferred_setup *
     return request_search(setup, rel);
 }
 
-/* Returns the last request packet whose PSN is at most `rel`, or NULL. */
+/* Returns the last request packet with a PSN of at most `rel`, or NULL. */
 const struct request_pkt *request_at_or_before(const struct inferred_setup *setup, int64_t rel);
 
 /* Returns the MSN of a responder that has executed all requests up to PSN `rel`. */

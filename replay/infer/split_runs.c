@@ -89,8 +89,8 @@ static void drop_direction(struct session *session)
     split_runs_free(dir);
 }
 
-/* Replaces the last direction, whose requests have a gap, by the stretches before and after the
- * gap. Sets *split to whether the direction was replaced. Returns 0, or -1 if out of memory. */
+/* Replaces the last direction, which has a gap in its requests, by the stretches before and after
+ * the gap. Sets *split to whether the direction was replaced. Returns 0, or -1 if out of memory. */
 static int split_direction(struct session *session, const struct recorded_direction *recorded,
                            bool *split)
 {

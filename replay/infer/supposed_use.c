@@ -11,10 +11,10 @@
 #define USE_LATE  1u
 #define USE_OTHER 1u
 
-/* Cost of a response whose MSN is lower than that of an earlier response. This cost alone is too
- * low to assume a new use of the QP pair (GAIN_MIN in qp_uses.c). Together with a request that
- * repeats an acknowledged PSN, it is high enough: a new use explains both, because its MSN counts
- * from 0 again. */
+/* Cost of a response with a lower MSN than an earlier response. This cost alone is too low to
+ * assume a new use of the QP pair (GAIN_MIN in qp_uses.c). Together with a request that repeats an
+ * acknowledged PSN, it is high enough: a new use explains both, because its MSN counts from 0
+ * again. */
 #define USE_BACK (2 * USE_ODD - 1)
 
 /* Cost of an empty WRITE that is not the first request of a use. Linux rxe sends such a WRITE only

@@ -24,8 +24,8 @@
 /* Cost of a packet that the use cannot explain. */
 #define USE_ODD 16u
 
-/* Cost of a response whose MSN is lower than that of an earlier response, if the earlier MSN is
- * probably wrong. No other response has this cost. */
+/* Cost of a response with a lower MSN than an earlier response, if the earlier MSN is probably
+ * wrong. No other response has this cost. */
 #define USE_HIGH (USE_ODD + 1)
 
 /* Cost of an Atomic ACK that shows a second execution of its request, if the use explains its MSN.

@@ -71,7 +71,7 @@ static void mark_rkeys_known(const struct shadow_memory *memory, const uint8_t *
         rkey_known[mention[i].region] = true;
 }
 
-/* Returns the first region whose R_Key our requests use before the peer has sent this R_Key in the
+/* Returns the first region with an R_Key that our requests use before the peer has sent it in the
  * capture. Returns NULL if there is none. */
 static const struct shadow_region *find_unknown_rkey(struct cm_peer_conns *conns, uint32_t exch,
                                                      bool *rkey_known)

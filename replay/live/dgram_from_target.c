@@ -39,7 +39,7 @@ struct dgram_from_target {
 /* ---- received packets -------------------------------------------------------------------------
  */
 
-/* Replaces the live addresses, QPNs, PSN and P_Key of a packet by those of the capture. */
+/* Replaces the live addresses, QPNs, PSN and P_Key of a packet by the recorded values. */
 static void rewrite_packet(const struct dgram_from_target *tx, struct roce_pkt *pkt)
 {
     const struct roce_pkt *first = tx->message->first;

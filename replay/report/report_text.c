@@ -369,8 +369,8 @@ static void print_skips(FILE *out, const struct replay *r)
         fprintf(out, "not replayed: %zu more flows\n", r->connections.skip_cnt - SKIPS_MAX);
 }
 
-/* Prints one line about frames whose wrong ICRC is a known deviation of the sender. Returns the
- * number of these frames. */
+/* Prints one line about the frames with a wrong ICRC that is a known deviation of the sender.
+ * Returns the number of these frames. */
 static uint32_t print_seals(FILE *out, const struct trace *trace)
 {
     const struct trace_packet *first = NULL;

@@ -24,7 +24,7 @@ struct anonymizer {
     bool addresses;
     const struct payload_masks *masks; /* masks of the payload; NULL leaves the payload unchanged */
     struct keymap mac, ip4, ip6, guid;
-    uint32_t payloads; /* number of packets whose payload was changed */
+    uint32_t payloads; /* number of packets with a changed payload */
 };
 
 void anonymizer_init(struct anonymizer *anonymizer, const struct trace *trace, bool addresses,

@@ -12,8 +12,8 @@
 
 struct import_options {
     const char *folder;
-    const char *name;  /* file name of the new capture without ending; NULL: that of the original
-                        * capture */
+    const char *name;  /* file name of the new capture without ending; NULL: file name of the
+                        * original capture */
     const char *peer;  /* implementation that was recorded; NULL: a replaced capture keeps the peer
                         * in its manifest row */
     const char *shows; /* description of the capture for the manifest, or NULL */
@@ -31,9 +31,9 @@ struct import_result {
                            * (`of`) */
     uint32_t unknown;     /* number of datagrams that were not imported because their contents
                            * are unknown */
-    uint32_t payloads;    /* number of packets whose payload was changed */
-    uint32_t cut;         /* number of packets whose payload the snaplen cut, so a replay does
-                           * not compare it */
+    uint32_t payloads;    /* number of packets with a changed payload */
+    uint32_t cut;         /* number of packets with a payload that the snaplen cut; a replay does
+                           * not compare this payload */
     uint32_t macs, ips;   /* number of addresses replaced */
     enum verdict verdict; /* verdict of the replay of the new capture */
     bool all;       /* true: every connection was imported. false: `text` names the imported ones */

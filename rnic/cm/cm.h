@@ -201,8 +201,8 @@ int rnic_cm_listen_family(struct rnic_cm_id *id, uint64_t service_id, bool ip4);
 int rnic_cm_connect(struct rnic_cm_id *id, const struct roce_cm_req *req,
                     const struct rnic_cm_addr *addr, rnic_time now);
 
-/* Answers a REQ with a REP, whose communication ids the engine sets. The engine reduces responder
- * resources and initiator depth to what the REQ allows (R238). */
+/* Answers a REQ with a REP. The engine sets the communication ids of the REP. The engine reduces
+ * responder resources and initiator depth to what the REQ allows (R238). */
 int rnic_cm_accept(struct rnic_cm_id *id, const struct roce_cm_rep *rep, rnic_time now);
 
 /* Answers a REP with an RTU. `private_data` may be NULL. */
@@ -226,8 +226,8 @@ int rnic_cm_comm_est(struct rnic_cm_id *id, rnic_time now);
 int rnic_cm_sidr_request(struct rnic_cm_id *id, const struct roce_cm_sidr_req *req, uint8_t timeout,
                          uint8_t retries, const struct rnic_cm_addr *addr, rnic_time now);
 
-/* Answers a SIDR_REQ with a SIDR_REP, whose request_id the engine sets. If the peer repeats the
- * SIDR_REQ, the engine repeats this SIDR_REP. */
+/* Answers a SIDR_REQ with a SIDR_REP. The engine sets the request_id of the SIDR_REP. If the peer
+ * repeats the SIDR_REQ, the engine repeats this SIDR_REP. */
 int rnic_cm_sidr_reply(struct rnic_cm_id *id, const struct roce_cm_sidr_rep *rep, rnic_time now);
 
 #endif

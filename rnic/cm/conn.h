@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Connection parameters: builds CM messages (cm.h) from the parameters of a program, and QP
- * attributes from CM messages. Port spaces and addresses are those of the RDMA-IP CM (Annex
- * A11). */
+ * attributes from CM messages. Port spaces and addresses are as in the RDMA-IP CM (Annex A11). */
 #ifndef RNIC_CM_CONN_H
 #define RNIC_CM_CONN_H
 

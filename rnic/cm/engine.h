@@ -179,8 +179,8 @@ bool cm_handle_request(struct rnic_cm *cm, const struct roce_cm_msg *msg,
 bool cm_keep_early_request(struct rnic_cm *cm, const struct roce_cm_msg *msg,
                            const struct rnic_cm_addr *addr, rnic_time now);
 rnic_time cm_early_deadline(const struct rnic_cm *cm);
-/* Removes an early request whose wait has ended, and stores it in *out. Returns true, or false if
- * there is none. */
+/* Removes an early request that has waited until its time `until`, and stores it in *out. Returns
+ * false if no request has. */
 bool cm_early_take_due(struct rnic_cm *cm, rnic_time now, struct cm_early_request *out);
 /* Ends the wait of the early requests for this service, because a program now listens. */
 void cm_early_listen(struct rnic_cm *cm, uint64_t service_id);

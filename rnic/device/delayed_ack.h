@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Delayed ACK: the QPs whose ACK is due but delayed, so that one later ACK covers several requests
- * (for TCP: RFC 1122). The caller decides with rnic_ack_hold() when ACKs are delayed.
+ * Delayed ACK: the QPs with an ACK that is due but delayed, so that one later ACK covers several
+ * requests (for TCP: RFC 1122). The caller decides with rnic_ack_hold() when ACKs are delayed.
  *
  * 1. rnic_output() offers each ready QP to rnic_delayed_ack_take(). While ACKs are delayed, a QP
  *    that has only an ACK to send waits in the list `qps`.

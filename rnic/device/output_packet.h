@@ -7,10 +7,10 @@
 #include "device/rnic.h"
 #include "wire/pkt.h"
 
-/* Returns the packet whose frame the next call of rnic_output() would write, or NULL if there is
- * none. Only the BTH, the headers of the opcode and the payload are set. The packet is valid until
- * the next call for the device. The device may have only RC and XRC QPs, and no congestion
- * management. */
+/* Returns the next packet to send, or NULL if there is none. The next call of rnic_output() would
+ * write the frame of this packet. Only the BTH, the headers of the opcode and the payload are set.
+ * The packet is valid until the next call for the device. The device may have only RC and XRC QPs,
+ * and no congestion management. */
 const struct roce_pkt *rnic_output_packet(struct rnic *rnic, rnic_time now);
 
 #endif

@@ -74,7 +74,7 @@ struct rnic_srq_init {
     uint32_t max_sge; /* maximum number of SGEs of a WQE, 1..32 */
     uint32_t limit;   /* SRQ limit, 0..max_wr: when a message uses a WQE and fewer than `limit`
                        * remain, RNIC_EVENT_SRQ_LIMIT_REACHED is raised once (R196); 0: never */
-    /* xrcd and cq both NULL: a basic SRQ, for the QPs created with it. Both set: an XRC SRQ, whose
+    /* xrcd and cq both NULL: a basic SRQ, for the QPs created with it. Both set: an XRC SRQ. Its
      * completions are added to `cq` with the QPN of the target QP. */
     struct rnic_xrcd *xrcd;
     struct rnic_cq *cq;

@@ -54,8 +54,8 @@ struct roce_alloc {
     void *ctx;
 };
 
-/* Relation between an earlier `frame` and a later frame `other`. A program that displays one of the
- * two frames can show a link to the other. */
+/* Relation between an earlier frame, `frame`, and a later frame, `other`. A program that displays
+ * one frame can show a link to the related frame. */
 enum roce_link_kind {
     ROCE_LINK_ACKED_IN,       /* `other` acknowledges request packet `frame` */
     ROCE_LINK_FIRST_RESPONSE, /* `other` is the first response to READ or atomic request `frame` */
@@ -125,7 +125,7 @@ struct roce_flow_opts {
     uint32_t conn_max;         /* maximum number of connections in memory; 0 = 1,000,000 */
     uint32_t window_max;       /* maximum number of request packets in memory for each direction of
                                 * a connection; 0 = 8192 */
-    enum roce_profile profile; /* implementation whose known deviations are marked in the findings:
+    enum roce_profile profile; /* findings mark the known deviations of this implementation:
                                 * known_deviations.def */
     uint64_t hash_seed;        /* seed of the hash table's secret; 0 = a random seed. The findings
                                 * do not depend on the seed */

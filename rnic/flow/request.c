@@ -324,8 +324,9 @@ static void note_overtaken(struct roce_ctx *ctx, const struct roce_sent_packet *
     note_late(ctx, e->psn);
 }
 
-/* Processes a request whose PSN is in the window entry at index `at`. The request is a copy (second
- * capture of one transmission) or a retransmission, or it belongs to a new connection of the QP. */
+/* Processes a request with a PSN that belongs to the window entry at index `at`. The request is a
+ * copy (second capture of one transmission) or a retransmission, or it belongs to a new connection
+ * of the QP. */
 static void place_repeated(struct roce_ctx *ctx, uint32_t at, struct roce_sent_packet *now)
 {
     struct roce_req *req = &ctx->sender->req;

@@ -11,8 +11,7 @@
 /* Inserts the current request packet into the window of its sender, and checks it. */
 void roce_request(struct roce_ctx *ctx);
 
-/* Fills the result for a new request, whose PSN is the next expected one. The request has `psn_cnt`
- * PSNs. */
+/* Fills the result for a new request with the next expected PSN. The request has `psn_cnt` PSNs. */
 void roce_request_result(struct roce_ctx *ctx, uint32_t psn_cnt);
 
 /* Stores the packets, READs and bytes in flight of requester `req` in the result. The current

@@ -41,7 +41,7 @@ void roce_flow_set_look(struct roce_flow *flow, const struct roce_flow_look *las
 /* Information about the hosts of a frame, found without roce_pkt_parse(). */
 struct roce_frame_hosts {
     uint32_t group; /* group of the two hosts, the result of roce_flow_group() */
-    bool gsi;       /* the destination QP is that of CM messages */
+    bool gsi;       /* the destination QP is QP 1, the QP of CM messages */
 };
 
 #define ROCE_CACHED_GROUPS 256u /* number of pairs of hosts in the cache, a power of two */

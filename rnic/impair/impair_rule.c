@@ -351,8 +351,8 @@ static const struct action {
     {"set", IMPAIR_SET, ARG_REQUIRED, false},
 };
 
-/* Returns the action whose name is at the start of `text`, up to '=' or its end, or NULL if there
- * is none. */
+/* Returns the action that `text` names at its start, up to '=' or its end, or NULL if there is
+ * none. */
 static const struct action *find_action(const char *text)
 {
     size_t len = strcspn(text, "=@,;");
@@ -474,8 +474,7 @@ enum place {
     PLACE_CNT
 };
 
-/* Returns the condition whose name is at the start of `text`, before '='; PLACE_CNT if there is
- * none. */
+/* Returns the condition that `text` names before '='; PLACE_CNT if there is none. */
 static enum place find_place(const char *text)
 {
     size_t len = strcspn(text, "=,;");

@@ -21,7 +21,7 @@ struct run_folder {
  * killed. Then creates a new folder there. Returns 0, or -1 with `error` set. */
 int run_folder_scratch(struct run_folder *folder, struct error *error);
 
-/* Creates a folder whose name is a template of mkdtemp(3). Returns 0, or -1 with `error` set. */
+/* Creates a folder. Its name is a template of mkdtemp(3). Returns 0, or -1 with `error` set. */
 int run_folder_create(struct run_folder *folder, const char *name, struct error *error);
 
 /* Closes the tally and deletes the folder with the files in it. */

@@ -25,8 +25,8 @@
 
 #include "transport/requester.h"
 
-/* Steps of the completer, each with its function. The steps of valid responses are first, then
- * those of NAKs, then those of bad, duplicate and ignored responses. */
+/* Steps of the completer, each with its function. The first steps are for valid responses, then
+ * come steps for NAKs, then steps for bad, duplicate and ignored responses. */
 #define RNIC_COMP_STEPS(X)                                                                         \
     X(CHECK_PSN, check_psn)                                                                        \
     X(CHECK_SYNDROME, check_syndrome)                                                              \

@@ -2,7 +2,7 @@
 /* Commands of rdma/rdma_user_cm.h for ids, addresses and connections. The input of a command is
  * copied into the structure of the current ABI. Older releases of librdmacm pass shorter
  * structures, which are padded with zeros. The response is truncated to the size of the program's
- * buffer. Errors are those of the kernel (drivers/infiniband/core/ucma.c). */
+ * buffer. The errors are the same as in the kernel (drivers/infiniband/core/ucma.c). */
 #include "ucma/command.h"
 
 #include <endian.h>

@@ -41,7 +41,8 @@ void evq_free(struct evq *evq);
 int evq_push(struct evq *evq, const struct evq_entry *entry);
 
 /* Removes the oldest event; waits for one unless the descriptor is O_NONBLOCK. Returns 0, EAGAIN if
- * there is none, or EINTR after a signal whose handler has no SA_RESTART. A cancellation point. */
+ * the queue is empty, or EINTR after a signal if its handler has no SA_RESTART. A cancellation
+ * point. */
 int evq_get(struct evq *evq, struct evq_entry *out);
 
 /* Removes the events of `object`. Returns *reported, the number of its events that the program has

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* Names: texts for constants (ibv_wc_status_str() and others), and the table of link rates
- * (ibv_rate: IBTA 9.11 "static rate", 13.6 PathRecord.Rate). The enumerations are those of the
- * verbs header. */
+ * (ibv_rate: IBTA 9.11 "static rate", 13.6 PathRecord.Rate). The enumerations are in the verbs
+ * header. */
 #include "verbs/abi.h"
 #include "verbs/objects.h"
 

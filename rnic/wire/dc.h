@@ -38,8 +38,8 @@ static inline uint32_t roce_dc_src_qp(const struct roce_pkt *pkt)
     return pkt->rdeth.eecnxt;
 }
 
-/* Returns the RC opcode whose headers follow the DC header. Returns a reserved opcode without
- * headers if RC has no such opcode. */
+/* Returns the RC opcode that determines the headers after the DC header. Returns a reserved opcode
+ * without headers if RC has no opcode with the same low bits. */
 static inline const struct roce_opcode *roce_dc_like(const struct roce_pkt *pkt)
 {
     return roce_opcode(pkt->bth.opcode & 0x1F);

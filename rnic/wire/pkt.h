@@ -55,7 +55,7 @@
 
 #define ROCE_FRAME_MAX 4352
 
-/* Returns whether an Ethernet type is that of a VLAN tag. */
+/* Returns whether an Ethernet type is a type of VLAN tag. */
 static inline bool roce_ethertype_is_tag(uint16_t type)
 {
     return type == ROCE_ETHERTYPE_VLAN || type == ROCE_ETHERTYPE_QINQ ||

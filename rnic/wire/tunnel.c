@@ -101,8 +101,8 @@ static void inner_by_next_protocol(struct tunnel_walk *walk, enum roce_tunnel tu
         inner_by_ethertype(walk, tunnel, types[next]);
 }
 
-/* Returns whether an Ethernet header may follow after `skip` more bytes: its Ethernet type would be
- * that of a packet that may contain RoCE. */
+/* Returns whether an Ethernet header may follow after `skip` more bytes: the bytes at the place of
+ * its Ethernet type are the type of a packet that may contain RoCE. */
 static bool may_be_ethernet(const struct tunnel_walk *walk, size_t skip)
 {
     uint16_t type;

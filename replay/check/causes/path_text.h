@@ -10,8 +10,8 @@
 #include "check/points/two_points.h"
 #include "util/strbuf.h"
 
-/* Packets of one connection between the two capture points. "My" packets are those of the
- * requester, "its" packets those of the responder. */
+/* Packets of one connection between the two capture points. The names with "my" are for packets of
+ * the requester, the names with "its" for packets of the responder. */
 struct path {
     /* Packets of the requester and of the responder. Both are NULL without a second capture, or if
      * the captures have no packet of the connection in common. */

@@ -30,7 +30,7 @@ struct point_packet {
     bool damaged : 1;
     bool in_disorder : 1; /* captured after a packet that was sent later, or before one that was
                            * sent earlier */
-    bool again : 1;       /* a retransmission whose previous transmission was `in_disorder` */
+    bool again : 1;       /* a retransmission; the previous transmission was `in_disorder` */
 };
 
 /* Source and destination of a direction. */
@@ -60,8 +60,8 @@ struct point_capture {
     struct point_packet *packet;
     uint32_t cnt, cap;
     uint64_t first_time, last_time; /* times of the first and the last frame, ns */
-    bool unverified;                /* the capture has packets whose ICRC is cut off */
-    uint32_t *by_dir;               /* indices of the packets, sorted by direction */
+    bool unverified;  /* the capture has packets without their ICRC, because the snaplen cut them */
+    uint32_t *by_dir; /* indices of the packets, sorted by direction */
 };
 
 struct point_delay {
@@ -171,9 +171,9 @@ enum point_match {
 void two_points_match(struct two_points *all, struct point_packet **a, struct point_packet **b,
                       enum point_match which);
 
-/* Moves each packet whose addresses were damaged on the path to the direction of its original in
- * the other capture. The original has the same ICRC field, and either the same source or the same
- * destination. Called before the packets are sorted by direction. */
+/* Moves each packet with damaged addresses to the direction of its original in the other capture.
+ * The original has the same ICRC field, and either the same source or the same destination. Called
+ * before the packets are sorted by direction. */
 void two_points_adopt(struct two_points *all);
 
 /* Matches the damaged packets of a direction with their originals, which have the same headers or

@@ -99,9 +99,8 @@ static struct tx_response *find_like(const struct response_comparison *all,
     return NULL;
 }
 
-/* Returns whether packet `idx` is an ACK or NAK whose PSN and MSN fit the requests of this
- * direction that were captured before the packet. The packet must be the only one from its sender
- * to its QP. */
+/* Returns whether packet `idx` is an ACK or NAK with a PSN and MSN that fit the earlier requests of
+ * this direction. The packet must be the only one from its sender to its QP. */
 static bool is_lone_ack(const struct rc_direction *dir, const struct trace *trace, uint32_t idx)
 {
     const struct inferred_setup *s = &dir->setup;

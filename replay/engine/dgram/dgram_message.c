@@ -41,9 +41,9 @@ static void cut_end(const struct dgram_message_reader *src, struct dgram_message
     m->psn_cnt = seen + 1;
 }
 
-/* Sets the length and the number of packets of the message whose last captured packet is `last`.
- * The capture may lack the end of a SEND. The function then assumes that the SEND has one packet
- * for each PSN before `next`, the PSN of the next captured packet, and that its last packet has 1
+/* Sets the length and the number of packets of a message. `last` is its last captured packet. The
+ * capture may lack the end of a SEND. The function then assumes that the SEND has one packet for
+ * each PSN before `next`, the PSN of the next captured packet, and that its last packet has 1
  * byte. */
 static void measure(const struct dgram_message_reader *src, struct dgram_message *m,
                     const struct roce_pkt *first, size_t last, uint32_t next)

@@ -68,8 +68,8 @@ static void fill_av(struct rnic_av *av, const struct trace_packet *p, const stru
     roce_pkt_addr(pkt, src, av->dgid);
 }
 
-/* Creates a QP whose next packet is *p. Returns NULL, or the reason why our RNIC cannot create
- * the QP. */
+/* Creates a QP that sends *p as its next packet. Returns NULL, or the reason why our RNIC cannot
+ * create the QP. */
 static const char *open_qp(struct dgram_sender *t, const struct trace_packet *p,
                            const struct roce_pkt *pkt)
 {

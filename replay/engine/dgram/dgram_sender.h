@@ -67,8 +67,8 @@ typedef void dgram_sender_take_fn(void *user, const struct roce_pkt *pkt);
 /* Callbacks of a remote device that sends the messages in place of our RNIC. */
 struct dgram_sender_device {
     void *ctx;
-    /* Opens a QP whose next packet is *first. Returns NULL, or the reason why the QP cannot be
-     * opened. */
+    /* Opens a QP that sends *first as its next packet. Returns NULL, or the reason why the QP
+     * cannot be opened. */
     const char *(*open)(void *ctx, struct dgram_stream *stream, const struct roce_pkt *first);
     /* Posts the message and passes its packets to `take` in order. Sets *status to the status of
      * the completion, or to -1 if there is none. Returns NULL, or the reason why the message

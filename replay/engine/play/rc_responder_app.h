@@ -7,7 +7,7 @@
 
 #include "engine/play/rc_responder_dev.h"
 
-/* Returns the SRQ whose number an XRC request contains (R179, R180). Creates the SRQ if
+/* Returns the SRQ that an XRC request names by its number (R179, R180). Creates the SRQ if
  * necessary. Returns NULL if our RNIC cannot create the SRQ. */
 struct responder_srq *rc_responder_app_srq(struct rc_responder_dev *dev,
                                            const struct trace_packet *p);

@@ -12,8 +12,8 @@
  * overtake fewer than this number of responses. */
 #define ORDER_WINDOW 64u
 
-/* Number of packets before a response in which is_copied() searches for the original of which the
- * response may be a copy. */
+/* Number of packets before a response in which is_copied() searches for an equal response, the
+ * original. The response may be its copy. */
 #define COPY_WINDOW 16u
 
 /* Maximum number of packets and requests that the searches of one direction may read. If a

@@ -241,10 +241,10 @@ static bool answers_late_copy(const struct response_case *c, int64_t rel)
     return c->rxe && copies > 1;
 }
 
-/* Returns whether an ACK has the PSN of a READ or atomic whose response was not captured. There are
- * two explanations. If the requester later retransmits the READ or atomic, its response was lost
- * before the capture point, and the ACK announces credits (9.7.7.2). Or the ACK answers a late copy
- * of the request with the previous PSN (answers_late_copy()). */
+/* Returns whether an ACK has the PSN of a READ or atomic, and the capture lacks the response to
+ * this READ or atomic. There are two explanations. If the requester later retransmits the READ or
+ * atomic, its response was lost before the capture point, and the ACK announces credits (9.7.7.2).
+ * Or the ACK answers a late copy of the request with the previous PSN (answers_late_copy()). */
 static bool follows_lost_data(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);

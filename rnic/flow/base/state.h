@@ -486,8 +486,8 @@ struct roce_endpoint {
                                                   * direction is not known (pair_index.h) */
     uint32_t pair_key;
     bool pair_indexed;
-    uint8_t pair_hits;     /* number of responses of this endpoint whose most probable requester is
-                            * `pair_with`; not counted beyond a maximum */
+    uint8_t pair_hits;     /* number of responses of this endpoint for which `pair_with` is the most
+                            * probable requester; not counted beyond a maximum */
     bool pair_ambiguous;   /* this endpoint has a candidate for its opposite direction: a response
                             * of one direction answers a request of the other. If the endpoint is
                             * not paired at the end of the capture, no candidate was certain */

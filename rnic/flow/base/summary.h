@@ -101,8 +101,8 @@ static inline bool roce_pairing_is_guess(enum roce_pairing pairing)
 const char *roce_pairing_name(enum roce_pairing pairing);
 
 struct roce_oper_summary {
-    uint64_t messages;  /* number of messages whose last packet was sent; for READs, number of
-                         * requests */
+    uint64_t messages;  /* number of messages that were sent up to their last packet; for READs,
+                         * number of requests */
     uint64_t completed; /* number of messages that were acknowledged or fully answered in the
                          * capture */
     uint64_t bytes;     /* payload bytes of completed messages, each message counted once; for SEND

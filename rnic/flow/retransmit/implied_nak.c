@@ -118,7 +118,7 @@ void roce_reads_done_at_end(struct roce_ctx *ctx, struct roce_endpoint *requeste
     struct roce_window *w = &req->win;
 
     /* A later request than these READs was answered, and the requester did not retransmit the
-     * READs. Therefore each READ whose responses were all captured is complete. */
+     * READs. Therefore a READ is complete if all its responses were captured. */
     for (uint32_t i = 0; i < w->acked; i++)
         if (roce_sent_has_all_responses(roce_window_at(w, i)))
             roce_read_done(ctx, requester, roce_window_at(w, i));

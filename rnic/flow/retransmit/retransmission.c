@@ -253,8 +253,8 @@ static enum roce_loss count_timeout_loss(const struct roce_ctx *ctx, struct roce
     return ROCE_LOSS_UNASKED;
 }
 
-/* Recognises a requester whose waits do not follow the agreed timeout T (R149): its first wait is
- * shorter than 3/4 T, or two consecutive waits for one PSN are each longer than the wait before.
+/* Recognises a requester that does not wait for the agreed timeout T (R149): its first wait is
+ * shorter than 3/4 T, or two consecutive waits for one PSN are each longer than the previous wait.
  * NVIDIA NICs with adaptive retransmission behave in this way. */
 static void note_wait(const struct roce_ctx *ctx, struct roce_cold_counters *sum, uint32_t psn,
                       uint64_t idle)

@@ -269,7 +269,8 @@ void roce_spurious_move(struct roce_cold_counters *cold, const struct roce_retx_
         cold->late_response_ns = late;
 }
 
-/* Subtracts a go-back from the counters of timeouts and adds it to those of spurious timeouts. */
+/* Subtracts a go-back from the counters of timeouts and adds it to the counters of spurious
+ * timeouts. */
 static void count_spurious(struct roce_ctx *ctx, struct roce_endpoint *requester,
                            const struct roce_timeout_watch *watch)
 {

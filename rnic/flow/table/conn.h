@@ -15,8 +15,8 @@ struct roce_endpoint *roce_conn_find(struct roce_flow *flow, const struct roce_k
 /* Prefetches into the cache the memory that the analysis of a packet with this digest will use. */
 void roce_conn_expect(const struct roce_flow *flow, const struct roce_packet_digest *digest);
 
-/* Adds a connection whose side 0 sends packets with this key, and returns side 0. Returns NULL if
- * out of memory or at the connection limit. The caller must call roce_evict() before it judges the
+/* Adds a connection and returns its side 0. Side 0 sends packets with this key. Returns NULL if out
+ * of memory or at the connection limit. The caller must call roce_evict() before it judges the
  * packet. */
 struct roce_endpoint *roce_conn_new(struct roce_flow *flow, const struct roce_ctx *ctx,
                                     const struct roce_key *key);

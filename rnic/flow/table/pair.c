@@ -190,8 +190,8 @@ static void forget_unanswered(struct roce_endpoint *side)
 static void join_pair(struct roce_ctx *ctx, struct roce_endpoint *cand, enum roce_pairing by)
 {
     struct roce_conn *mine = ctx->conn, *its = cand->conn;
-    /* true: one of the two directions has a response that was captured before the pairing, so the
-     * other direction had sent requests */
+    /* true: a response of one direction was captured before the pairing, so the opposite direction
+     * had sent requests */
     bool late = ctx->sender->counts.responses || cand->counts.responses;
 
     if (mine->conn_index < its->conn_index) {

@@ -91,9 +91,9 @@ static void confirm_new_use(struct roce_ctx *ctx, struct roce_endpoint *side)
         forget_use(ctx);
 }
 
-/* Returns true if at most one packet since the suspicion of a reuse differs from what the old
- * connection would have sent, and neither the MSN nor the UDP port suggests a reuse. A fault of the
- * device is then more probable than a reuse of the QP. */
+/* Returns whether a fault of the device is more probable than a reuse of the QP: since the
+ * suspicion of a reuse, at most one packet does not continue the old connection, and neither the
+ * MSN nor the UDP port suggests a reuse. */
 static bool is_one_fault(const struct roce_endpoint *side)
 {
     const struct roce_reuse_candidate *cand = side->reuse;
@@ -264,8 +264,8 @@ void roce_reuse_on_request(struct roce_ctx *ctx, uint32_t psn, uint32_t psn_cnt,
     cand->next = (psn + psn_cnt) & ROCE_PSN_MASK;
 }
 
-/* Returns whether `now` differs from `e` in opcode and length. A fault usually changes only one of
- * the two; if both differ, the requester sent another packet. */
+/* Returns whether `now` differs from `e` in opcode and length. A fault usually changes only the
+ * opcode or only the length. If both differ, the requester sent another packet. */
 static bool is_another_packet(const struct roce_sent_packet *e, const struct roce_sent_packet *now)
 {
     return now->op != e->op && now->len != e->len;

@@ -104,7 +104,7 @@ bool roce_psn_may_start_use(const struct roce_ctx *ctx, uint32_t psn);
 bool roce_request_shows_reuse(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                               const struct roce_sent_packet *now, bool acked);
 
-/* Initializes the requester of ctx->sender, whose first captured PSN is `psn`. */
+/* Initializes the requester of ctx->sender. `psn` is its first captured PSN. */
 void roce_requester_start(struct roce_ctx *ctx, uint32_t psn);
 
 /* Initializes the requester again, with `psn` as its first PSN. `reuse` is true if the QP was

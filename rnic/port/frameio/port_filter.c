@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include "port/frameio/port_pcap.h"
 
-/* Maximum number of multicast groups whose MAC addresses the filter compares. If the process has
- * joined more groups, the filter passes the frames of all multicast groups. */
+/* Maximum number of multicast groups for which the filter compares MAC addresses. If the process
+ * has joined more groups, the filter passes the frames of all multicast groups. */
 #define GROUPS_MAX 32u
 
 /* Two filter expressions for each encapsulation: one matches its packets, the other denotes the 32
@@ -46,7 +46,7 @@ char *rnic_port_pcap_expression(const struct rnic_port_filter *filter, const uin
 
         snprintf(own, sizeof(own), "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3],
                  mac[4], mac[5]);
-        /* Multicast frames on the loopback pass only if their source MAC address is that of this
+        /* Multicast frames on the loopback pass only if they have the source MAC address of this
          * interface. A group belongs to one interface, but the loopback carries the frames of all
          * interfaces. */
         fprintf(out, "(ether dst %s or (ether multicast and ether src %s)) and (", own, own);

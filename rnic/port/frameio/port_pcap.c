@@ -24,8 +24,8 @@
  * OTHER_BUSY_NS: if the first socket had frames. */
 #define OTHER_IDLE_NS 3000u
 #define OTHER_BUSY_NS 20000u
-/* Time after which the port drops a frame that it cannot send because of ENOBUFS, ns. A link whose
- * queue is full accepts frames again after microseconds. But a veth returns ENOBUFS for every frame
+/* Time after which the port drops a frame that it cannot send because of ENOBUFS, ns. A link with a
+ * full queue accepts frames again after microseconds. But a veth returns ENOBUFS for every frame
  * longer than the MTU of its peer (Linux 6.7). */
 #define REFUSED_NS 5000000u
 #define REOPEN_NS  100000000u /* time between two attempts to reopen a failed socket, ns */
@@ -43,7 +43,7 @@ struct pcap_port {
                                        * only HOST is used */
     enum which busy;                  /* socket that received frames last */
     uint64_t both_at;                 /* time when the port last read both sockets, ns */
-    enum which full;                  /* socket whose send queue is full; SIDES: none */
+    enum which full;                  /* socket with a full send queue; SIDES: none */
     bool half; /* true: the loopback socket has accepted the next multicast frame, but the link
                 * socket has not */
     uint64_t retry_at;   /* time of the next attempt to send after ENOBUFS, ns; UINT64_MAX: none */
@@ -66,8 +66,8 @@ static void widen_snaplen(struct pcap_port *self, uint32_t mtu);
 
 /* ---- packet filter and groups ---------------------------------------------------------------- */
 
-/* Replaces the array whose address is stored at `slot` by a copy of `from`. Returns false if out of
- * memory. */
+/* `slot` points to the address of an array. Replaces this array by a copy of `from`. Returns false
+ * if out of memory. */
 static bool replace(void *slot, const void *from, size_t size)
 {
     void *copy = malloc(size ? size : 1);

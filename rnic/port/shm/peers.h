@@ -48,8 +48,8 @@ struct shm_out {
     int fd;
     char iface[RNIC_IFNAME_MAX]; /* interface of the peer's device */
     uint8_t mac[6];              /* MAC address of that interface */
-    uint32_t block;              /* QPN block by whose name the peer was found */
-    bool first;                  /* `block` is the peer's first block */
+    uint32_t block; /* QPN block; this process found the peer by the name of the block */
+    bool first;     /* `block` is the peer's first block */
     bool ended;
     uint64_t full_since; /* time since which the ring is full, ns; 0: it is not full */
     bool stuck;          /* the ring was full for so long that frames are dropped */
@@ -81,8 +81,8 @@ struct shm_peers {
     struct shm_host *host;
     size_t host_cnt;
     bool sleeps;  /* this process sleeps, so a peer must wake it after writing to a ring */
-    int shortage; /* negative errno: latest lack of descriptors or memory because of which a peer
-                   * was not connected; 0: none */
+    int shortage; /* negative errno of the latest peer that was not connected, because descriptors
+                   * or memory ran out; 0: none */
 };
 
 /* Initializes the peers of a device on interface `iface`; new rings have `ring` bytes. Returns 0 or

@@ -196,8 +196,9 @@ static void the_gate_stays_open_until_the_requested_event(void)
     struct rnic_qp *qp;
     struct rnic_wc wc;
 
-    CU_ASSERT_FATAL(rnic_pd_new(rnic, &pd) == 0 && rnic_cq_new(rnic, 8, &busy) == 0 &&
-                    rnic_cq_new(rnic, 8, &idle) == 0);
+    CU_ASSERT_FATAL(rnic_pd_new(rnic, &pd) == 0);
+    CU_ASSERT_FATAL(rnic_cq_new(rnic, 8, &busy) == 0);
+    CU_ASSERT_FATAL(rnic_cq_new(rnic, 8, &idle) == 0);
     init.send_cq = init.recv_cq = busy;
     CU_ASSERT_FATAL(rnic_qp_new(pd, &init, &qp) == 0);
     EXPECT_EQ(rnic_qp_modify(qp, &(struct rnic_qp_attr){.state = RNIC_QPS_INIT, .pkey = 0xffff},

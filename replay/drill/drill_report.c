@@ -76,18 +76,18 @@ static void print_arrow_line(FILE *out, size_t cnt)
         fputs("─", out);
 }
 
-/* Prints the end of a row of the ladder: its mark. If the row differs from the drill, also prints
- * FILE:LINE of the drill. */
+/* Prints the end of a row of the ladder: its mark. If the row differs from a line of the drill,
+ * also prints FILE:LINE. */
 static void print_mark(FILE *out, const struct drill_case *c, const struct drill_log_row *row)
 {
     static const char *const marks[] = {"", " ✓", " ✗", " ≈"};
     const char *slash = strrchr(c->path, '/');
 
     fputs(marks[row->mark], out);
-    if (row->mark == DRILL_MARK_DIFF) {
+    if (row->mark == DRILL_MARK_DIFF && row->line) {
         fputc(' ', out);
         put_escaped(out, slash ? slash + 1 : c->path);
-        fprintf(out, ":%u", row->line ? row->line : c->result.line);
+        fprintf(out, ":%u", row->line);
     }
     fputc('\n', out);
 }
@@ -158,7 +158,8 @@ static void print_rules(FILE *out, const struct drill_case *c)
     if (!*ids && c->script.purpose)
         fprintf(out, "    purpose: %s\n", c->script.purpose);
     if (!*ids && c->script.rule_cnt)
-        fputs("    the failed line names no rule; the drill as a whole tests:\n", out);
+        fprintf(out, "    %sthe drill as a whole tests:\n",
+                c->result.line ? "the failed line names no rule; " : "");
     for (unsigned i = 0; !*ids && i < c->script.rule_cnt; i++)
         print_rule(out, "  ", c->script.rule[i]);
     for (; *ids; ids += strcspn(ids, " "), ids += *ids == ' ') {

@@ -119,7 +119,8 @@ static bool take_alternative(struct drill_engine *e, const struct script_step *s
                              const struct script_event *event)
 {
     set_base(e, event, e->met);
-    if (is_check(event) || (match_is_none(event) && !event->time.whole))
+    if (is_check(event) || event->kind == SCRIPT_NOTIFIED ||
+        (match_is_none(event) && !event->time.whole))
         note_line(e, event, *event->known ? DRILL_MARK_KNOWN : DRILL_MARK_OK);
     if (event->inconclusive) {
         snprintf(e->problem, sizeof(e->problem),
@@ -426,54 +427,61 @@ static bool check_whole_events(struct drill_engine *e)
     return true;
 }
 
-/* Finds the latest row of the log before row `row` that belongs to a line, and returns the event of
- * this line. If there is no such row, returns the last event of the script. */
-static const struct script_event *event_before(const struct drill_engine *e, size_t row)
+/* Fails the drill because of a packet, completion or event that no line expects. Marks its row of
+ * the log. The result has no line, because all lines passed. The problem names the latest line
+ * before the row. */
+static void fail_unexpected(struct drill_engine *e, size_t row)
 {
-    size_t last = e->script->step_cnt - 1;
+    struct drill_result *r = e->result;
+    size_t before = row < r->log_cnt ? row : r->log_cnt;
 
-    while (row > 0 && e->result->log[row - 1].line == 0)
-        row--;
-    for (size_t i = 0; row > 0 && i < e->script->step_cnt; i++)
-        if (e->script->event[e->script->step[i].first].line == e->result->log[row - 1].line)
-            last = i;
-    return &e->script->event[e->script->step[last].first];
+    if (row < r->log_cnt)
+        r->log[row].mark = DRILL_MARK_DIFF;
+    while (before > 0 && r->log[before - 1].line == 0)
+        before--;
+    r->verdict = DRILL_FAIL;
+    if (before > 0)
+        snprintf(r->problem, sizeof(r->problem), "after line %u: %.290s", r->log[before - 1].line,
+                 e->problem);
+    else
+        memcpy(r->problem, e->problem, sizeof(r->problem));
 }
 
 /* Returns false and fails the drill if the device did something that no line expects. */
 static bool check_rest(struct drill_engine *e)
 {
+    const struct script_step *last = &e->script->step[e->script->step_cnt - 1];
     struct drill_log_row *row;
-    size_t at = 0;
+    char text[SCRIPT_NAME_MAX + 64];
+    struct strbuf t = strbuf_of(text, sizeof(text));
 
     if (e->ops->wait)
         timeline_step(e, e->now);
     row = match_pending_frame(e, 0, true);
     e->diff.field[0] = '\0';
     if (timeline_failed(e)) {
-        at = e->result->log_cnt;
         note_endless(e);
     } else if (row) {
-        at = (size_t)(row - e->result->log);
-        row->mark = DRILL_MARK_DIFF;
         match_fail(e, "no line expects this packet of the device: %s", row->text);
+        fail_unexpected(e, (size_t)(row - e->result->log));
+        return false;
     } else if (e->comp_cnt) {
-        at = e->comp[0].row;
         match_fail(e, "no line expects this completion: id %" PRIu64 " %s", e->comp[0].comp.id,
                    words_name(words_status, e->comp[0].comp.status));
+        fail_unexpected(e, e->comp[0].row);
+        return false;
     } else if (e->async_cnt && e->async[0].event.type != RNIC_EVENT_COMM_EST) {
-        at = e->async[0].row;
-        match_fail(e, "no line expects this event; add a line: +0~+50ms  event %s %s",
-                   words_name(words_event, e->async[0].event.type),
-                   e->async[0].event.object == SCRIPT_NO_OBJECT
-                       ? ""
-                       : e->script->object[e->async[0].event.object].name);
+        match_add_async(e, &e->async[0].event, &t);
+        match_fail(e, "no line expects this event; add a line: +0~+50ms  event %s", text);
+        fail_unexpected(e, e->async[0].row);
+        return false;
     } else if (e->ops->guards_intact && !e->ops->guards_intact(e->ctx.dev)) {
         match_fail(e, "the device wrote next to a memory region");
     } else {
         return true;
     }
-    stop_at(e, NULL, event_before(e, at), e->unsupported ? DRILL_UNSUPPORTED : DRILL_FAIL);
+    stop_at(e, NULL, &e->script->event[last->first],
+            e->unsupported ? DRILL_UNSUPPORTED : DRILL_FAIL);
     return false;
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "device/rnic.h"
 #include "drill/words.h"
 #include "util/strbuf.h"
 
@@ -60,6 +61,14 @@ static void consume_frame(struct drill_engine *e, struct drill_log_row *row, uns
             break;
         e->first_pending++;
     }
+}
+
+void match_add_async(const struct drill_engine *e, const struct drill_async *event,
+                     struct strbuf *t)
+{
+    strbuf_addf(t, "%s", words_name(words_event, event->type));
+    if (event->object != SCRIPT_NO_OBJECT)
+        strbuf_addf(t, " %s", e->script->object[event->object].name);
 }
 
 uint64_t match_latest(const struct drill_engine *e, const struct script_event *event)
@@ -370,16 +379,49 @@ static enum outcome_of_try try_no_comp(struct drill_engine *e, const struct scri
     return try_none(e, event, NULL);
 }
 
+/* Marks the row of an event that the line expects. */
+static void mark_met(struct drill_engine *e, size_t row, const struct script_event *event)
+{
+    if (row >= e->result->log_cnt)
+        return;
+    e->result->log[row].mark = DRILL_MARK_OK;
+    e->result->log[row].line = event->line;
+}
+
+/* Fails a line that expects an asynchronous event, because its time window ended after the device
+ * reported only another event. */
+static enum outcome_of_try fail_async(struct drill_engine *e, const struct script_event *event,
+                                      const struct queued_async *found)
+{
+    char expected[SCRIPT_NAME_MAX + 64], actual[SCRIPT_NAME_MAX + 64];
+    struct strbuf x = strbuf_of(expected, sizeof(expected)), a = strbuf_of(actual, sizeof(actual));
+
+    match_add_async(e, &(struct drill_async){.type = event->code, .object = event->object}, &x);
+    match_add_async(e, &found->event, &a);
+    if (found->row < e->result->log_cnt)
+        mark_difference(&e->result->log[found->row], event);
+    match_fail(e, "event: expected %s, actual %s", expected, actual);
+    return add_doubts(e, event);
+}
+
 static enum outcome_of_try try_async(struct drill_engine *e, const struct script_event *event)
 {
-    for (unsigned i = 0; i < e->async_cnt; i++)
+    const struct queued_async *other = NULL;
+    enum outcome_of_try outcome;
+
+    for (unsigned i = 0; i < e->async_cnt; i++) {
         if (e->async[i].event.type == event->code &&
             (event->object == SCRIPT_NO_OBJECT || e->async[i].event.object == event->object)) {
+            mark_met(e, e->async[i].row, event);
             memmove(&e->async[i], &e->async[i + 1], (--e->async_cnt - i) * sizeof(e->async[0]));
             e->met = e->now;
             return TRY_MET;
         }
-    return wait_for(e, event, "asynchronous event of this kind");
+        if (!other && e->async[i].event.type != RNIC_EVENT_COMM_EST)
+            other = &e->async[i];
+    }
+    outcome = wait_for(e, event, "asynchronous event");
+    return outcome == TRY_FAILED && other ? fail_async(e, event, other) : outcome;
 }
 
 static enum outcome_of_try try_notified(struct drill_engine *e, const struct script_event *event)
@@ -398,10 +440,11 @@ static enum outcome_of_try try_cm_event(struct drill_engine *e, const struct scr
 {
     if (e->cm_event_cnt == 0)
         return wait_for(e, event, "CM event");
-    if (e->cm_event[0] != event->code)
+    if (e->cm_event[0].type != event->code)
         return match_fail(e, "CM event: expected %s, actual %s",
                           words_name(words_cm_event, event->code),
-                          words_name(words_cm_event, e->cm_event[0]));
+                          words_name(words_cm_event, e->cm_event[0].type));
+    mark_met(e, e->cm_event[0].row, event);
     memmove(e->cm_event, e->cm_event + 1, --e->cm_event_cnt * sizeof(e->cm_event[0]));
     e->met = e->now;
     return TRY_MET;

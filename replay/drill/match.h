@@ -9,6 +9,7 @@
 
 #include "drill/engine.h"
 #include "sim/flow_oracle.h"
+#include "util/strbuf.h"
 
 #define DRILL_QUEUE_MAX 1024u  /* maximum number of stored events of each kind */
 #define DRILL_CHECK_MAX 65536u /* maximum number of bytes of memory that one line compares */
@@ -28,6 +29,12 @@ struct queued_comp {
 /* Asynchronous event that has not matched a line yet. */
 struct queued_async {
     struct drill_async event;
+    size_t row; /* index of the event's row in the log */
+};
+
+/* CM event that has not matched a line yet. */
+struct queued_cm_event {
+    unsigned type;
     size_t row; /* index of the event's row in the log */
 };
 
@@ -67,7 +74,7 @@ struct drill_engine {
     unsigned async_cnt, async_total;
     int notified[DRILL_QUEUE_MAX];
     unsigned notified_cnt, notified_total;
-    unsigned cm_event[DRILL_QUEUE_MAX];
+    struct queued_cm_event cm_event[DRILL_QUEUE_MAX];
     unsigned cm_event_cnt;
     char problem[320]; /* reason why the first alternative of the step does not match */
     struct drill_diff diff;
@@ -81,6 +88,10 @@ enum outcome_of_try match_event(struct drill_engine *e, const struct script_even
 /* Sets the reason why an alternative does not match. Returns TRY_FAILED. */
 enum outcome_of_try match_fail(struct drill_engine *e, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* Appends an asynchronous event, as a line of a drill names it: "last-wqe-reached Q". */
+void match_add_async(const struct drill_engine *e, const struct drill_async *event,
+                     struct strbuf *t);
 
 /* Returns the first frame of the DUT on QP `qp` that has not matched a line, or NULL. If `qp` is
  * SCRIPT_NO_OBJECT, searches the frames of the CM. If `any` is true, ignores `qp`. */

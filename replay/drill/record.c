@@ -34,9 +34,12 @@ int drill_record(struct drill_case *c, const char *folder, struct error *error)
 
         if (!row->frame)
             continue;
-        if (row->mark == DRILL_MARK_DIFF)
-            snprintf(note, sizeof(note), "%.*s.drill:%u: %s", (int)c->name_len, c->name,
-                     row->line ? row->line : c->result.line, c->result.problem);
+        if (row->mark == DRILL_MARK_DIFF && row->line)
+            snprintf(note, sizeof(note), "%.*s.drill:%u: %s", (int)c->name_len, c->name, row->line,
+                     c->result.problem);
+        else if (row->mark == DRILL_MARK_DIFF)
+            snprintf(note, sizeof(note), "%.*s.drill: %s", (int)c->name_len, c->name,
+                     c->result.problem);
         else if (row->line)
             snprintf(note, sizeof(note), "%.*s.drill:%u", (int)c->name_len, c->name, row->line);
         else

@@ -202,6 +202,8 @@ void timeline_drain(struct drill_engine *e)
     uint8_t buf[ROCE_FRAME_MAX];
     struct queued_comp comp = {.time = e->now};
     struct drill_async async;
+    char text[SCRIPT_NAME_MAX + 64];
+    struct strbuf t;
     unsigned type;
     size_t len;
     int cq;
@@ -229,8 +231,9 @@ void timeline_drain(struct drill_engine *e)
             continue; /* an event of a kind that no line can expect, for example that a GID
                        * became valid */
         }
-        timeline_text(e, 0, "event %s %s", words_name(words_event, async.type),
-                      async.object == SCRIPT_NO_OBJECT ? "" : e->script->object[async.object].name);
+        t = strbuf_of(text, sizeof(text));
+        match_add_async(e, &async, &t);
+        timeline_text(e, 0, "event %s", text);
         e->async_total++;
         if (e->async_cnt < DRILL_QUEUE_MAX)
             e->async[e->async_cnt++] = (struct queued_async){
@@ -244,7 +247,8 @@ void timeline_drain(struct drill_engine *e)
     while (e->ops->cm_event && e->ops->cm_event(e->ctx.dev, &type)) {
         timeline_text(e, 0, "cm-event %s", words_name(words_cm_event, type));
         if (e->cm_event_cnt < DRILL_QUEUE_MAX)
-            e->cm_event[e->cm_event_cnt++] = type;
+            e->cm_event[e->cm_event_cnt++] = (struct queued_cm_event){
+                .type = type, .row = e->result->log_cnt ? e->result->log_cnt - 1 : 0};
     }
 }
 

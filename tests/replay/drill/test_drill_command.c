@@ -187,6 +187,21 @@ static void junit_has_a_suite_a_group(void)
     CHECKRUN_EXPECT("$R drill --junit - $T/bad.drill", 2, "<error message=\"", "");
 }
 
+/* All lines of the drill pass, then the device does something else. The report does not show a
+ * line that passed as the failed one. */
+static void unexpected_packet_is_not_a_failure_of_a_line(void)
+{
+    CHECKRUN_EXPECT("sed '$d' $T/d/g/2-fail.drill >$T/more.drill; $R drill $T/more.drill", 1,
+                    "/more.drill: fail\n    after line 6: no line expects this packet of the "
+                    "device: Acknowledge PSN +0 ACK",
+                    "");
+    CHECKRUN_EXPECT("$R drill $T/more.drill", 1, "\n    the drill as a whole tests:\n", "");
+    CHECKRUN_EXPECT("$R drill $T/more.drill", 1, "─┤ ✗\n", "");
+    CHECKRUN_EXPECT("$R drill --record $T/more $T/more.drill >/dev/null; "
+                    "grep -c '/more.drill: after line 6: ' $T/more/*.pcapng",
+                    0, "1\n", "");
+}
+
 static void recording_has_the_line_at_each_frame(void)
 {
     CHECKRUN_EXPECT("$R drill --record $T/rec $T/d >/dev/null; ls $T/rec", 0,
@@ -438,6 +453,8 @@ SUITE("replay.drill_command", TEST(wrong_use_is_one_line), TEST(grammar_and_chec
       TEST(checks_and_silences_have_rows), TEST(report_names_purpose_and_device),
       TEST(order_does_not_depend_on_jobs), TEST(ktap_has_a_line_a_case),
       TEST(ktap_is_read_by_prove), TEST(junit_has_a_suite_a_group),
+     
+      TEST(unexpected_packet_is_not_a_failure_of_a_line),
       TEST(recording_has_the_line_at_each_frame),
       TEST(program_behind_a_pipe_that_does_not_answer_fails),
       TEST(command_that_repeats_a_drill_names_the_device),

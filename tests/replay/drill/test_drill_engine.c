@@ -151,21 +151,55 @@ static void packet_outside_its_time_fails(void)
 
 static void everything_unexpected_fails(void)
 {
-    expect(WRITE_ACKED, DRILL_FAIL, 7, "no line expects this packet of the device: Acknowledge");
+    expect(WRITE_ACKED, DRILL_FAIL, 0,
+           "after line 7: no line expects this packet of the device: Acknowledge");
     expect(WRITE_ACKED "+0~+1ms > nothing\n", DRILL_FAIL, 8, "expected none; actual: Ack");
     expect(WRITE_ACKED "* > nothing\n+0 > Acknowledge PSN +0 ACK\n", DRILL_FAIL, 8,
            "in the whole drill");
     expect("+0 post send Q id 1 from M+0 len 8\n+0 > SEND Only PSN +0\n"
            "+0 < Acknowledge PSN +0 ACK\n",
-           DRILL_FAIL, 9, "no line expects this completion: id 1 success");
+           DRILL_FAIL, 0, "after line 9: no line expects this completion: id 1 success");
+    expect(
+        "+0 < WRITE Only PSN +0 va M+0 rkey 1 payload 8 AckReq\n"
+        "+0 > Acknowledge PSN +0 NAK remote-access\n",
+        DRILL_FAIL, 0,
+        "after line 8: no line expects this event; add a line: +0~+50ms  event qp-access-error Q");
+    expect(
+        "+0 < WRITE Only PSN +0 va M+0 rkey 1 payload 8 AckReq\n"
+        "+0 > Acknowledge PSN +0 NAK remote-access\n+1ms qp Q is ERR\n",
+        DRILL_FAIL, 0,
+        "after line 8: no line expects this event; add a line: +0~+50ms  event qp-access-error Q");
+}
+
+static void asynchronous_event_has_a_line_and_a_mark(void)
+{
+    struct drill_result r = play("+0 < WRITE Only PSN +0 va M+0 rkey 1 payload 8 AckReq\n"
+                                 "+0 > Acknowledge PSN +0 NAK remote-access\n"
+                                 "+0~+50ms event qp-access-error Q\n",
+                                 NULL);
+    unsigned rows = 0;
+
+    EXPECT_EQ(r.verdict, DRILL_PASS);
+    for (size_t i = 0; i < r.log_cnt; i++) {
+        if (strcmp(r.log[i].text, "event qp-access-error Q") != 0)
+            continue;
+        rows++;
+        EXPECT_EQ(r.log[i].line, 9);
+        EXPECT_EQ(r.log[i].mark, DRILL_MARK_OK);
+    }
+    EXPECT_EQ(rows, 1);
+    drill_result_free(&r);
+}
+
+static void another_event_is_named(void)
+{
     expect("+0 < WRITE Only PSN +0 va M+0 rkey 1 payload 8 AckReq\n"
-           "+0 > Acknowledge PSN +0 NAK remote-access\n",
-           DRILL_FAIL, 8,
-           "no line expects this event; add a line: +0~+50ms  event qp-access-error Q");
-    expect("+0 < WRITE Only PSN +0 va M+0 rkey 1 payload 8 AckReq\n"
-           "+0 > Acknowledge PSN +0 NAK remote-access\n+1ms qp Q is ERR\n",
-           DRILL_FAIL, 8,
-           "no line expects this event; add a line: +0~+50ms  event qp-access-error Q");
+           "+0 > Acknowledge PSN +0 NAK remote-access\n"
+           "+0~+50ms event last-wqe-reached Q\n",
+           DRILL_FAIL, 9, "event: expected last-wqe-reached Q, actual qp-access-error Q");
+    /* The event communication-established is always permitted, so it is not the wrong event. */
+    expect(WRITE_ACKED "+0 > Acknowledge PSN +0 ACK\n+0~+50ms event last-wqe-reached Q\n",
+           DRILL_FAIL, 9, "no asynchronous event within 50 ms after line 8");
 }
 
 static void every_line_with_the_time_star_is_checked(void)
@@ -427,6 +461,7 @@ SUITE("replay.drill_engine", TEST(packet_as_expected_passes), TEST(packet_to_ano
       TEST(packet_that_differs_fails_with_its_field), TEST(packet_that_does_not_come_fails),
       TEST(failure_names_a_number_that_is_probably_not_intended),
       TEST(packet_outside_its_time_fails), TEST(everything_unexpected_fails),
+      TEST(asynchronous_event_has_a_line_and_a_mark), TEST(another_event_is_named),
       TEST(every_line_with_the_time_star_is_checked),
       TEST(no_comp_of_a_qp_permits_completions_of_other_qps), TEST(completions_are_compared),
       TEST(states_memory_and_counters_are_compared), TEST(verbs_must_do_as_the_line_says),

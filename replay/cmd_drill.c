@@ -523,9 +523,9 @@ static int write_reports(const struct drill_suite *suite, const struct drill_arg
         colour_close(text);
     }
     if (tap)
-        drill_tap(tap, suite);
+        drill_tap(tap, suite, args->strict);
     if (junit)
-        drill_junit(junit, suite);
+        drill_junit(junit, suite, args->strict);
     if (html && drill_page_write(html, suite, device, args->strict, &error) != 0)
         status = cli_error("drill: %s", error.text);
     if (json) {

@@ -615,9 +615,9 @@ static int print_drill(const struct merge_args *args, const struct drill_suite *
         drill_text(args->text, suite, device,
                    is_set(r->shard, "quiet") ? DRILL_QUIET : DRILL_NORMAL);
     if (args->out[TO_TAP])
-        drill_tap(args->out[TO_TAP], suite);
+        drill_tap(args->out[TO_TAP], suite, strict);
     if (args->out[TO_JUNIT])
-        drill_junit(args->out[TO_JUNIT], suite);
+        drill_junit(args->out[TO_JUNIT], suite, strict);
     if (args->out[TO_HTML] &&
         drill_page_write(args->out[TO_HTML], suite, device, strict, &error) != 0)
         return cli_error("merge: %s", error.text);

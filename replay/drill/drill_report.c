@@ -393,7 +393,7 @@ void drill_text(FILE *out, const struct drill_suite *suite, const char *device,
 
 /* ---- the KTAP report ------------------------------------------------------------------------- */
 
-void drill_tap(FILE *out, const struct drill_suite *suite)
+void drill_tap(FILE *out, const struct drill_suite *suite, bool strict)
 {
     char problem[1400];
 
@@ -401,7 +401,7 @@ void drill_tap(FILE *out, const struct drill_suite *suite)
     for (size_t i = 0; i < suite->cnt; i++) {
         const struct drill_case *c = &suite->at[i];
         enum drill_verdict v = c->result.verdict;
-        bool ok = !c->unusable && v != DRILL_FAIL;
+        bool ok = drill_case_status(c, strict) == EXIT_HOLDS;
 
         case_problem(c, problem, sizeof(problem));
         if (!ok)
@@ -434,7 +434,7 @@ static void print_testcase(FILE *out, const struct drill_case *c)
     fputc('"', out);
 }
 
-static void print_junit_case(FILE *out, const struct drill_case *c)
+static void print_junit_case(FILE *out, const struct drill_case *c, bool strict)
 {
     char problem[1400];
 
@@ -445,15 +445,14 @@ static void print_junit_case(FILE *out, const struct drill_case *c)
         return;
     }
     fputs(">\n      ", out);
-    if (c->unusable || c->result.verdict == DRILL_FAIL) {
-        fprintf(out, "<%s message=\"", c->unusable ? "error" : "failure");
-        xml_escape_name(out, problem);
-        fputs("\"/>\n", out);
-    } else {
-        fprintf(out, "<skipped message=\"%s: ", drill_case_verdict(c));
-        xml_escape_name(out, problem);
-        fputs("\"/>\n", out);
-    }
+    fprintf(out, "<%s message=\"",
+            c->unusable                                    ? "error"
+            : drill_case_status(c, strict) == EXIT_DIFFERS ? "failure"
+                                                           : "skipped");
+    if (!c->unusable && c->result.verdict != DRILL_FAIL)
+        fprintf(out, "%s: ", drill_case_verdict(c));
+    xml_escape_name(out, problem);
+    fputs("\"/>\n", out);
     fputs("    </testcase>\n", out);
 }
 
@@ -471,7 +470,7 @@ static void print_junit_left(FILE *out, const struct drill_suite *suite)
     fputs("  </testsuite>\n", out);
 }
 
-void drill_junit(FILE *out, const struct drill_suite *suite)
+void drill_junit(FILE *out, const struct drill_suite *suite, bool strict)
 {
     fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n", out);
     for (size_t i = 0; i < suite->cnt;) {
@@ -482,12 +481,12 @@ void drill_junit(FILE *out, const struct drill_suite *suite)
                strncmp(suite->at[k].name, suite->at[i].name, len) == 0;
              k++) {
             const struct drill_case *c = &suite->at[k];
+            int status = drill_case_status(c, strict);
 
             tests++;
             errors += c->unusable;
-            failures += !c->unusable && c->result.verdict == DRILL_FAIL;
-            skipped +=
-                !c->unusable && c->result.verdict != DRILL_FAIL && c->result.verdict != DRILL_PASS;
+            failures += status == EXIT_DIFFERS;
+            skipped += status == EXIT_HOLDS && c->result.verdict != DRILL_PASS;
         }
         fprintf(out, "  <testsuite name=\"");
         if (len) {
@@ -501,7 +500,7 @@ void drill_junit(FILE *out, const struct drill_suite *suite)
         fprintf(out, "\" tests=\"%u\" failures=\"%u\" errors=\"%u\" skipped=\"%u\">\n", tests,
                 failures, errors, skipped);
         for (; i < k; i++)
-            print_junit_case(out, &suite->at[i]);
+            print_junit_case(out, &suite->at[i], strict);
         fputs("  </testsuite>\n", out);
     }
     if (suite->left)

@@ -48,11 +48,13 @@ void drill_json_shard(json_t *json, const struct shard *shard, const struct dril
                       struct drill_report_style style,
                       void sections(FILE *out, const struct drill_case *c));
 
-/* Prints KTAP version 1, the format of the selftests of the Linux kernel. Each case is a test. */
-void drill_tap(FILE *out, const struct drill_suite *suite);
+/* Prints KTAP version 1, the format of the selftests of the Linux kernel. Each case is a test. A
+ * case fails as in drill_case_status(). */
+void drill_tap(FILE *out, const struct drill_suite *suite, bool strict);
 
-/* Prints a JUnit report. Each group is a test suite, and each case is a test case. */
-void drill_junit(FILE *out, const struct drill_suite *suite);
+/* Prints a JUnit report. Each group is a test suite, and each case is a test case. A case fails as
+ * in drill_case_status(). */
+void drill_junit(FILE *out, const struct drill_suite *suite, bool strict);
 
 /* Returns {device, totals, drills: [...]} as in drill.schema.json, or NULL if out of memory. */
 json_t *drill_json(const struct drill_suite *suite, const char *device);

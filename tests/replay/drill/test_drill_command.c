@@ -187,6 +187,18 @@ static void junit_has_a_suite_a_group(void)
     CHECKRUN_EXPECT("$R drill --junit - $T/bad.drill", 2, "<error message=\"", "");
 }
 
+/* With --strict, JUnit and KTAP have a failure for each case that changes the exit status. */
+static void strict_reports_have_failures_for_known_deviations(void)
+{
+    CHECKRUN_EXPECT("$R drill --strict --junit - $T/d/h", 1,
+                    "tests=\"2\" failures=\"1\" errors=\"0\" skipped=\"0\">", "");
+    CHECKRUN_EXPECT("$R drill --strict --junit - $T/d/h", 1,
+                    "<failure message=\"known: line 8: known deviation S1", "");
+    CHECKRUN_EXPECT("$R drill --strict --tap - $T/d/h", 1, "not ok 1 h/3-known\n", "");
+    CHECKRUN_EXPECT("$R drill --strict --lacks cnp --junit - $T/d/h", 1,
+                    "<skipped message=\"unsupported: the device has no cnp\"/>", "");
+}
+
 /* All lines of the drill pass, then the device does something else. The report does not show a
  * line that passed as the failed one. */
 static void unexpected_packet_is_not_a_failure_of_a_line(void)
@@ -453,7 +465,7 @@ SUITE("replay.drill_command", TEST(wrong_use_is_one_line), TEST(grammar_and_chec
       TEST(checks_and_silences_have_rows), TEST(report_names_purpose_and_device),
       TEST(order_does_not_depend_on_jobs), TEST(ktap_has_a_line_a_case),
       TEST(ktap_is_read_by_prove), TEST(junit_has_a_suite_a_group),
-     
+      TEST(strict_reports_have_failures_for_known_deviations),
       TEST(unexpected_packet_is_not_a_failure_of_a_line),
       TEST(recording_has_the_line_at_each_frame),
       TEST(program_behind_a_pipe_that_does_not_answer_fails),

@@ -139,13 +139,30 @@ void drill_repeat_command(FILE *out, const struct drill_case *c)
     put_shell_word(out, c->path);
 }
 
-/* Prints the text of a rule. */
+/* Returns the requirement of a rule. */
+static const char *requirement_of(enum roce_rule rule)
+{
+    static const struct {
+        const char *id, *text;
+    } rows[] = {
+#define REQUIREMENT(id, text) {id, text},
+#include "drill/requirements.def"
+#undef REQUIREMENT
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (strcmp(rows[i].id, roce_rule_info(rule)->id) == 0)
+            return rows[i].text;
+    return roce_rule_info(rule)->text;
+}
+
+/* Prints the requirement of a rule, with its evidence. */
 static void print_rule(FILE *out, const char *indent, const char *id)
 {
     enum roce_rule rule = roce_rule_find(id);
 
     if (rule != ROCE_RULE_CNT)
-        fprintf(out, "    %s%s: %s (evidence: %s)\n", indent, id, roce_rule_info(rule)->text,
+        fprintf(out, "    %s%s: %s (evidence: %s)\n", indent, id, requirement_of(rule),
                 roce_rule_info(rule)->source);
 }
 

@@ -199,6 +199,24 @@ static void strict_reports_have_failures_for_known_deviations(void)
                     "<skipped message=\"unsupported: the device has no cnp\"/>", "");
 }
 
+/* The text of RC-REQ-137 in rules.def describes an event in a capture. The report of a drill has
+ * the requirement. */
+static void rule_of_a_failure_is_a_requirement(void)
+{
+    CHECKRUN_EXPECT(
+        "sed 's/RC-RSP-102/RC-REQ-137/' $T/d/g/2-fail.drill >$T/137.drill; $R drill $T/137.drill",
+        1,
+        "\n    RC-REQ-137: A requester ignores a response whose PSN is outside [oldest "
+        "unacknowledged, last sent] (ghost ACK)",
+        "");
+    CHECKRUN_EXPECT(
+        "sed 's/RC-RSP-102/RC-RSP-083/' $T/d/g/2-fail.drill >$T/083.drill; $R drill $T/083.drill",
+        1,
+        "\n    RC-RSP-083: The responder answers an invalid R_Key, a wrong PD, a missing "
+        "permission or a range outside the region with NAK 0x62 (remote access error)",
+        "");
+}
+
 /* All lines of the drill pass, then the device does something else. The report does not show a
  * line that passed as the failed one. */
 static void unexpected_packet_is_not_a_failure_of_a_line(void)
@@ -466,7 +484,7 @@ SUITE("replay.drill_command", TEST(wrong_use_is_one_line), TEST(grammar_and_chec
       TEST(order_does_not_depend_on_jobs), TEST(ktap_has_a_line_a_case),
       TEST(ktap_is_read_by_prove), TEST(junit_has_a_suite_a_group),
       TEST(strict_reports_have_failures_for_known_deviations),
-      TEST(unexpected_packet_is_not_a_failure_of_a_line),
+      TEST(unexpected_packet_is_not_a_failure_of_a_line), TEST(rule_of_a_failure_is_a_requirement),
       TEST(recording_has_the_line_at_each_frame),
       TEST(program_behind_a_pipe_that_does_not_answer_fails),
       TEST(command_that_repeats_a_drill_names_the_device),

@@ -334,6 +334,20 @@ static bool make_object(struct live_agent *agent, int i)
     }
 }
 
+/* Returns the length of the longest datagram of a QP that the drill sends or expects, but at least
+ * `least`. */
+static uint64_t longest_datagram(const struct script *script, int qp, uint64_t least)
+{
+    for (size_t i = 0; i < script->event_cnt; i++) {
+        const struct script_event *event = &script->event[i];
+
+        if ((event->kind == SCRIPT_SEND || event->kind == SCRIPT_EXPECT) &&
+            event->packet->qp == qp && event->packet->payload > least)
+            least = event->packet->payload;
+    }
+    return least;
+}
+
 /* Compares object `i` with the limits of the agent's device. Returns 0, or -1 and an error if the
  * device cannot create the object. */
 static int check_limits(const struct live_agent *agent, int i, uint32_t mtu, struct error *error)
@@ -343,8 +357,13 @@ static int check_limits(const struct live_agent *agent, int i, uint32_t mtu, str
 
     if (object->kind != SCRIPT_QP)
         return 0;
+    if (object->service == SCRIPT_UD)
+        wanted = longest_datagram(agent->script, i, wanted);
     if (wanted > agent->client.mtu || wanted > mtu)
-        return error_set(error, DRILL_UNSUPPORTED_TEXT "path MTU of %u", (unsigned)wanted);
+        return error_set(error,
+                         DRILL_UNSUPPORTED_TEXT "path MTU of %u: its port permits %u, and "
+                                                "the interface of --live permits %u",
+                         (unsigned)wanted, agent->client.mtu, mtu);
     if ((object->service == SCRIPT_UC && !agent->client.uc) ||
         (object->service == SCRIPT_UD && !agent->client.ud))
         return error_set(error, DRILL_UNSUPPORTED_TEXT "%s",

@@ -321,7 +321,8 @@ int agent_qp_connect(struct agent_device *dev, uint32_t qp, const struct agent_c
              IBV_QP_MAX_QP_RD_ATOMIC,
          IBV_QP_SQ_PSN, IBV_QP_SQ_PSN},
     };
-    static const char *const names[] = {"INIT", "RTR", "RTS"};
+    static const char *const names[] = {"modify the QP to INIT", "modify the QP to RTR",
+                                        "modify the QP to RTS"};
 
     if (!handle)
         return error_set(&dev->error, "the QP was deleted");
@@ -342,8 +343,7 @@ int agent_qp_connect(struct agent_device *dev, uint32_t qp, const struct agent_c
         attr.qp_state = steps[i].state;
         rc = ibv_modify_qp(handle, &attr, IBV_QP_STATE | mask);
         if (rc != 0)
-            return error_set(&dev->error, "cannot modify the QP to %s: %s", names[i],
-                             strerror(rc > 0 ? rc : errno));
+            return agent_failed(dev, names[i], rc > 0 ? rc : errno);
     }
     return 0;
 }

@@ -162,7 +162,7 @@ int agent_client_open(struct agent_client *agent, const char *where, const uint8
     bool refused;
     int rc;
 
-    *agent = (struct agent_client){.fd = -1};
+    *agent = (struct agent_client){.fd = -1, .idle = agent->idle, .idle_ctx = agent->idle_ctx};
     snprintf(agent->name, sizeof(agent->name), "%s", where);
     if (connect_to(agent, error) != 0 || send_token(agent, error) != 0)
         return -1;

@@ -264,7 +264,6 @@ static struct drill_device *device_open(const void *config, const struct script 
     const struct device_live_config *c = config;
     struct drill_device *dev = calloc(1, sizeof(*dev));
 
-    (void)unreachable; /* device_reach() reports an unreachable device instead */
     if (!dev) {
         error_set(error, "no memory");
         return NULL;
@@ -279,16 +278,19 @@ static struct drill_device *device_open(const void *config, const struct script 
     memcpy(net->dut_mac, dev->port.dmac, 6);
     memcpy(net->own_mac, dev->port.mac, 6);
     net->own_qpn = dev->port.qpn;
+    /* The device may ask for our MAC address while the agent connects its QP. */
+    dev->agent.client.idle = receive_idle;
+    dev->agent.client.idle_ctx = dev;
     if (live_agent_open(&dev->agent, c->agent, c->timeout, dev->port.iface.path_mtu, script, net,
                         error) != 0)
         goto failed;
     drop_frames(dev);
-    dev->agent.client.idle = receive_idle;
-    dev->agent.client.idle_ctx = dev;
     dev->start = live_now();
     dev->agent.stalled = 0;
     return dev;
 failed:
+    /* device_reach() finds the other reasons why a device is unreachable. */
+    *unreachable = dev->agent.no_route;
     device_close(dev);
     return NULL;
 }

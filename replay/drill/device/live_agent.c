@@ -10,6 +10,7 @@
 #include "drill/words.h"
 #include "util/hex.h"
 #include "util/keymap.h"
+#include "util/strbuf.h"
 
 #define CHUNK       (128u * 1024) /* bytes of one `load` or `store` request */
 #define ACCESS_BITS 0x1Fu         /* access rights that the agent supports: all but FLUSH */
@@ -274,10 +275,13 @@ static bool set_state(struct live_agent *agent, int i, const char *op, uint64_t 
                       bool transition)
 {
     json_t *request = live_agent_qp_request(agent, i, op), *reply;
+    int code;
 
     json_object_set_new(request, "state", json_string(words_name(words_state, state)));
     json_object_set_new(request, "transition", json_boolean(transition));
     reply = live_agent_call(agent, request);
+    code = agent->client.code;
+    agent->no_route = !reply && (code == ENETUNREACH || code == EHOSTUNREACH || code == ETIMEDOUT);
     json_decref(reply);
     return reply != NULL;
 }
@@ -371,6 +375,17 @@ static int check_limits(const struct live_agent *agent, int i, uint32_t mtu, str
     return 0;
 }
 
+/* Sets the error that the device cannot send to the address of the drill. Returns -1. */
+static int no_route_error(const struct live_agent *agent, struct error *error)
+{
+    char text[64];
+    struct strbuf t = strbuf_of(text, sizeof(text));
+
+    strbuf_add_addr(&t, agent->net->own_addr);
+    return error_set(error, "--agent %s: device %s cannot reach %s, our address (--address): %s",
+                     agent->client.name, agent->client.device, text, strerror(agent->client.code));
+}
+
 static int make_objects(struct live_agent *agent, uint32_t mtu, struct error *error)
 {
     static const enum script_object_kind order[] = {SCRIPT_PD, SCRIPT_CQ, SCRIPT_SRQ, SCRIPT_QP,
@@ -387,7 +402,8 @@ static int make_objects(struct live_agent *agent, uint32_t mtu, struct error *er
     for (unsigned k = 0; k < sizeof(order) / sizeof(order[0]); k++)
         for (int i = 0; i < script->object_cnt; i++)
             if (script->object[i].kind == order[k] && !make_object(agent, i))
-                return agent->client.code == EOPNOTSUPP
+                return agent->no_route ? no_route_error(agent, error)
+                       : agent->client.code == EOPNOTSUPP
                            ? error_set(error, DRILL_UNSUPPORTED_TEXT "such %s (%.200s)",
                                        script->object[i].name, agent->error.text)
                            : error_set(error, "%s:%u: %s: %.200s", script->path,

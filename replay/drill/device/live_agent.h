@@ -33,6 +33,7 @@ struct live_agent {
     unsigned timeout; /* default timeout code */
     uint64_t stalled; /* sum of the delays of replies beyond the usual delay, ns */
     bool failed;
+    bool no_route; /* the device cannot resolve or reach the address of the drill */
     struct error error;
     struct {
         uint32_t number; /* number that the agent chose for the object */
@@ -56,8 +57,9 @@ bool live_agent_supports(const char *need);
  * that begins with DRILL_UNSUPPORTED_TEXT. */
 int live_agent_check(const struct script *script, struct error *error);
 
-/* Connects and creates the objects. `mtu` is the path MTU of the interface. Set client.fd to -1
- * before the call. Returns 0, or -1 and an error. Call live_agent_close() in both cases. */
+/* Connects and creates the objects. `mtu` is the path MTU of the interface. Set client.fd to -1 and
+ * client.idle before the call. Returns 0, or -1 and an error. Call live_agent_close() in both
+ * cases. */
 int live_agent_open(struct live_agent *agent, const char *where, unsigned timeout, uint32_t mtu,
                     const struct script *script, const struct drill_net *net, struct error *error);
 void live_agent_close(struct live_agent *agent);

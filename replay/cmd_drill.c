@@ -225,17 +225,23 @@ static int check_live(struct drill_args *args)
 
 /* If the drills will be played against a live device, checks that the device can be reached, and
  * prints that packets will be transmitted. Returns 0, or -1 and an error. */
-static int begin_live(const struct drill_args *args, size_t cnt, struct error *error)
+static int begin_live(const struct drill_args *args, const struct drill_suite *suite,
+                      struct error *error)
 {
-    return args->live.any && !args->options.check_only
-               ? device_live_check(&args->live.config, cnt, error)
-               : 0;
+    struct device_live_drills drills;
+
+    if (!args->live.any || args->options.check_only)
+        return 0;
+    drills.ip4 = drill_suite_count(suite, 4);
+    drills.ip6 = drill_suite_count(suite, 6);
+    return device_live_check(&args->live.config, &drills, error);
 }
 #else
-static int begin_live(const struct drill_args *args, size_t cnt, struct error *error)
+static int begin_live(const struct drill_args *args, const struct drill_suite *suite,
+                      struct error *error)
 {
     (void)args;
-    (void)cnt;
+    (void)suite;
     (void)error;
     return 0;
 }
@@ -586,7 +592,8 @@ static int play_drills(struct drill_args *args, int argc, char **argv)
     }
     if (drill_suite_shard(&suite, &args->shard, &error) != 0)
         status = cli_error("drill: %s", error.text);
-    else if (begin_live(args, suite.path_cnt, &error) != 0 ||
+    else if (drill_suite_choose(&suite, &args->options, &error) != 0 ||
+             begin_live(args, &suite, &error) != 0 ||
              drill_suite_run(&suite, &args->options, &error) != 0)
         status = cli_error("drill: %s", error.text);
     else if (args->options.check_only)

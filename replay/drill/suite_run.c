@@ -418,9 +418,8 @@ static int move_unplayed(struct drill_suite *suite)
     return 0;
 }
 
-/* Makes the cases that the options select. Returns 0, or -1 and an error. */
-static int choose_cases(struct drill_suite *suite, const struct drill_suite_options *options,
-                        struct error *error)
+int drill_suite_choose(struct drill_suite *suite, const struct drill_suite_options *options,
+                       struct error *error)
 {
     struct wanted_cases wanted = {.only = options->only};
     json_t *report = NULL;
@@ -444,6 +443,28 @@ static int choose_cases(struct drill_suite *suite, const struct drill_suite_opti
     return rc;
 }
 
+size_t drill_suite_count(const struct drill_suite *suite, unsigned ip)
+{
+    const char *counted = NULL;
+    size_t cnt = 0;
+
+    for (size_t i = 0; i < suite->cnt; i++) {
+        const struct drill_case *c = &suite->at[i];
+        struct script script;
+        struct error error;
+
+        if (c->path == counted || c->unusable)
+            continue;
+        if (script_read(&script, c->path, c->combination, &error) == 0 &&
+            script_variant_value(&script, "ip", 4) == ip) {
+            counted = c->path;
+            cnt++;
+        }
+        script_free(&script);
+    }
+    return cnt;
+}
+
 static const char *path_of_case(const void *cases, size_t i)
 {
     return ((const struct drill_case *)cases)[i].path;
@@ -456,8 +477,6 @@ int drill_suite_run(struct drill_suite *suite, const struct drill_suite_options 
     pthread_t thread[CLI_JOBS_MAX];
     unsigned threads, started = 0;
 
-    if (choose_cases(suite, options, error) != 0)
-        return -1;
     threads = file_queue_workers(options->threads, suite->cnt);
     if (!file_queue_init(&runner.queue, path_of_case, suite->at, suite->cnt, threads)) {
         file_queue_free(&runner.queue);

@@ -5,9 +5,10 @@
  * results is always the same.
  *
  *   1. drill_suite_add() for each file or folder.
- *   2. drill_suite_run()
- *   3. the reports of drill_report.h
- *   4. drill_suite_free()
+ *   2. drill_suite_choose()
+ *   3. drill_suite_run()
+ *   4. the reports of drill_report.h
+ *   5. drill_suite_free()
  */
 #ifndef REPLAY_DRILL_SUITE_RUN_H
 #define REPLAY_DRILL_SUITE_RUN_H
@@ -87,9 +88,17 @@ int drill_suite_shard(struct drill_suite *suite, struct shard *shard, struct err
 struct drill_case *drill_suite_case(struct drill_suite *suite, const char *path,
                                     unsigned combination);
 
-/* Plays all drills, or stops when the device cannot be reached any more. Returns 0. Returns -1 and
- * an error if out of memory, if a recording cannot be written, or if the report of options->resume
- * is not usable. A drill that cannot be parsed becomes one unusable case. */
+/* Makes a case for each combination of variants that the options select. A drill that cannot be
+ * parsed becomes one unusable case. Returns 0, or -1 and an error if out of memory, if no drill has
+ * the variant options->only, or if the report of options->resume is not usable. */
+int drill_suite_choose(struct drill_suite *suite, const struct drill_suite_options *options,
+                       struct error *error);
+
+/* Returns the number of drills with a chosen case of this IP version, 4 or 6. */
+size_t drill_suite_count(const struct drill_suite *suite, unsigned ip);
+
+/* Plays all cases, or stops when the device cannot be reached any more. Returns 0, or -1 and an
+ * error if out of memory or if a recording cannot be written. */
 int drill_suite_run(struct drill_suite *suite, const struct drill_suite_options *options,
                     struct error *error);
 void drill_suite_free(struct drill_suite *suite);

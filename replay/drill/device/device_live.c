@@ -221,19 +221,22 @@ static int open_port(struct drill_device *dev, const struct device_live_config *
     return live_port_open(&dev->port, config->iface, to, own ? from : NULL, config->really, error);
 }
 
-/* Tests that the device and its agent can be reached, for both IP versions. If `cnt` > 0, announces
- * to the user that packets of `cnt` drills will be transmitted. */
-static int try_device(const struct device_live_config *config, size_t cnt, struct error *error)
+/* Tests that the device and its agent can be reached, for each IP version with a target. If
+ * `drills` is not NULL, tests only the IP versions of the drills, and announces to the user that
+ * their packets will be transmitted. */
+static int try_device(const struct device_live_config *config,
+                      const struct device_live_drills *drills, struct error *error)
 {
     for (unsigned ip = 4; ip <= 6; ip += 2) {
         struct drill_device dev = {.agent = {.client.fd = -1}};
         struct drill_net net = drill_net_of(ip);
+        size_t cnt = !drills ? 0 : ip == 4 ? drills->ip4 : drills->ip6;
         int rc;
 
-        if (!(ip == 4 ? config->target4 : config->target6))
+        if (!(ip == 4 ? config->target4 : config->target6) || (drills && cnt == 0))
             continue;
         rc = open_port(&dev, config, &net, error);
-        if (rc == 0 && cnt > 0)
+        if (rc == 0 && drills)
             live_port_announce(&dev.port, "the packets of %zu drill%s", cnt, cnt == 1 ? "" : "s");
         if (rc == 0)
             rc = live_port_resolve(&dev.port, error);
@@ -247,14 +250,15 @@ static int try_device(const struct device_live_config *config, size_t cnt, struc
     return 0;
 }
 
-int device_live_check(const struct device_live_config *config, size_t cnt, struct error *error)
+int device_live_check(const struct device_live_config *config,
+                      const struct device_live_drills *drills, struct error *error)
 {
-    return try_device(config, cnt, error);
+    return try_device(config, drills, error);
 }
 
 static int device_reach(const void *config, struct error *error)
 {
-    return try_device(config, 0, error);
+    return try_device(config, NULL, error);
 }
 
 static struct drill_device *device_open(const void *config, const struct script *script,

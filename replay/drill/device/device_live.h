@@ -33,9 +33,16 @@ struct device_live_config {
 int device_live_address(struct device_live_config *config, const char *text, bool own,
                         struct error *error);
 
-/* Checks that the interface, the device and the agent can be reached. If `cnt` > 0, prints that the
- * packets of `cnt` drills will be transmitted. Returns 0, or -1 and an error. */
-int device_live_check(const struct device_live_config *config, size_t cnt, struct error *error);
+/* Numbers of drills whose packets have IPv4 and IPv6. */
+struct device_live_drills {
+    size_t ip4, ip6;
+};
+
+/* For each IP version with a target and a drill, prints that the packets of the drills will be
+ * transmitted, and checks that the interface, the device and the agent can be reached. Returns 0,
+ * or -1 and an error. */
+int device_live_check(const struct device_live_config *config,
+                      const struct device_live_drills *drills, struct error *error);
 
 extern const struct drill_device_ops device_live_ops;
 

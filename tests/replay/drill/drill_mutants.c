@@ -66,6 +66,7 @@ static unsigned play_drills(const char *folder, enum how_named how)
     unsigned cnt = 0;
 
     if (drill_suite_add(&suite, folder, &error) != 0 ||
+        drill_suite_choose(&suite, &options, &error) != 0 ||
         drill_suite_run(&suite, &options, &error) != 0) {
         fprintf(stderr, "%s\n", error.text);
         _exit(125);

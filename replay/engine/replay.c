@@ -2,6 +2,7 @@
 #include "engine/replay.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include "base/error.h"
 #include "engine/cm/cm_replay.h"
@@ -65,6 +66,27 @@ static void *request(void *arg)
     return NULL;
 }
 
+/* If a wrong response precedes a difference of a requester, adds this likely cause to its reason.
+ */
+static void add_causes(struct replay *replay)
+{
+    for (size_t i = 0; i < replay->requests.diff_cnt; i++) {
+        struct diff *d = &replay->requests.diff[i];
+        const struct inferred_setup *s = &replay->session.dir[d->dir].setup;
+        const uint8_t *mark = replay->responses.result[d->dir].mark;
+        uint32_t cause = EVENT_NONE;
+        size_t len = strlen(d->reason);
+
+        for (uint32_t k = 0; k < s->event_cnt && s->event[k].pkt < d->pkt; k++)
+            if (s->event[k].response && mark[k] == MARK_DIFF)
+                cause = k;
+        if (cause != EVENT_NONE && !d->known)
+            snprintf(d->reason + len, sizeof(d->reason) - len,
+                     "; the likely cause is the wrong response in frame %u",
+                     event_packet(s, cause)->frame);
+    }
+}
+
 /* Replays both roles. Returns 0, or -1 and sets *error. */
 static int play_ends(struct replay *replay, const struct replay_options *options,
                      struct error *error)
@@ -83,6 +105,8 @@ static int play_ends(struct replay *replay, const struct replay_options *options
         *error = responder.error;
     else if (requester.rc != 0)
         *error = requester.error;
+    else if (replay->roles == REPLAY_BOTH)
+        add_causes(replay);
     return responder.rc != 0 ? responder.rc : requester.rc;
 }
 

@@ -36,6 +36,7 @@ struct pkt_event {
     bool no_recv_wqe;  /* request: the receive queue was empty (RNR NAK) */
     bool rkey_invalid; /* request: its R_Key was invalid, or the memory region did not contain the
                         * accessed range */
+    bool differs;      /* response: a field differs from that of our RNIC */
     uint32_t recv_len; /* request: bytes of the receive WQE if it was too short, else RECV_FULL */
     uint32_t next_response; /* index into setup.event, or EVENT_NONE. For a READ request: its
                              * first recorded response. For a READ response: the next response to
@@ -118,6 +119,7 @@ struct inferred_setup {
     bool lossy;           /* a request was retransmitted for a reason other than an RNR NAK */
     bool may_arrive_late; /* the last copy of a request counts as lost, because of a sequence NAK,
                            * but it may have arrived after the NAK */
+    bool differs_known;   /* `differs` is set in all responses that differ */
     uint64_t min_response_ns; /* shortest time from a request to its response, ns; 0 if unknown */
     uint32_t first_other;     /* index into setup.event of the first request with `other` set, or
                                * EVENT_NONE */

@@ -73,23 +73,14 @@ static bool is_contradiction(const struct diff *d)
 }
 
 /* A response contradicts another one if their PSNs or MSNs cannot both be right. One wrong response
- * can cause many such contradictions in direction `dir`. Returns the difference that may be their
- * cause: a wrong MSN, or else the first contradiction. Returns NULL if there is none. */
-static const struct diff *first_cause(const struct response_comparison *all, uint32_t dir)
+ * can cause many such contradictions in direction `dir`. Returns the first one, or NULL if there is
+ * none. */
+static const struct diff *first_contradiction(const struct response_comparison *all, uint32_t dir)
 {
-    const struct diff *first = NULL;
-
-    for (size_t i = 0; i < all->diff_cnt; i++) {
-        const struct diff *d = &all->diff[i];
-
-        if (d->dir != dir || d->known)
-            continue;
-        if (strcmp(d->field, "aeth.msn") == 0)
-            return d;
-        if (!first && is_contradiction(d))
-            first = d;
-    }
-    return first;
+    for (size_t i = 0; i < all->diff_cnt; i++)
+        if (all->diff[i].dir == dir && !all->diff[i].known && is_contradiction(&all->diff[i]))
+            return &all->diff[i];
+    return NULL;
 }
 
 /* Number of frames that print_contradictions() lists. */
@@ -118,11 +109,11 @@ static void print_contradictions(FILE *out, const struct response_comparison *al
 
 /* Prints differences of our responder in direction `dir`. If `known` is true, prints the known
  * deviations of the peer, otherwise all other differences. Without `verbose`, only prints the
- * frames of the contradictions that one difference (first_cause()) can explain. */
+ * frames of the contradictions after the first one. */
 static void print_diffs(FILE *out, const struct response_comparison *all, uint32_t dir, bool known,
                         bool verbose)
 {
-    const struct diff *cause = verbose ? NULL : first_cause(all, dir);
+    const struct diff *cause = verbose ? NULL : first_contradiction(all, dir);
     size_t contradictions = 0;
 
     for (size_t i = 0; i < all->diff_cnt; i++) {

@@ -255,6 +255,9 @@ static int report_response_diff(struct response_cmp *cmp, uint32_t event, struct
     const struct peer_quirk *known = peer_quirk_of_response(profile, &c);
     const char *why;
 
+    /* A known deviation does not explain an MSN that contradicts the other responses. */
+    if (known && field_diff_find(d, "aeth.msn") && contradicts_order(s, event))
+        known = NULL;
     if (!known && refuses_for_own_reason(cmp, event, d))
         return 1;
     why = known ? NULL : find_doubt(cmp, &c, d, &lacks);
@@ -273,6 +276,10 @@ static int report_response_diff(struct response_cmp *cmp, uint32_t event, struct
     cmp->res->mark[event] = known ? MARK_KNOWN : MARK_DIFF;
     if (ours)
         ours->differs = true;
+    if (!known && strcmp(reason, DIFF_CONTRADICTION) == 0)
+        cmp->res->contradictions++;
+    else if (!known && !s->differs_known)
+        cmp->dir->setup.event[event].differs = true;
     if (known)
         cmp->res->known_frames++;
     else if (cmp->res->diff_frames++ == 0)
@@ -323,8 +330,15 @@ int classify_diff(struct response_cmp *cmp, uint32_t event, struct tx_response *
         add_icrc(cmp, event, d);
     if (d->cnt == 0 && (contradicts_order(&cmp->dir->setup, event) ||
                         precedes_response(&cmp->dir->setup, event))) {
-        diff_no_response(cmp, event, d);
-        reason = DIFF_CONTRADICTION;
+        const struct trace_packet *p = event_packet(&cmp->dir->setup, event);
+
+        if (ours && counts_messages(&cmp->dir->setup, event) && p->msn != ours->msn) {
+            field_diff_add_num(d, "aeth.msn", FIELD_NUMBER, p->msn, ours->msn);
+            reason = "the MSNs of the responses before or after this one contradict its MSN";
+        } else {
+            diff_no_response(cmp, event, d);
+            reason = DIFF_CONTRADICTION;
+        }
     }
     if (d->cnt > 0 &&
         (rc = report_response_diff(cmp, event, ours, d, damage_reason(cmp, event, reason))) <= 0)

@@ -551,6 +551,8 @@ static void undo_direction(struct response_comparison *all, struct rc_direction 
     all->diff_cnt = diff_cnt;
     for (size_t i = 0; i < dir->response_cnt; i++)
         dir->response[i].matched = dir->response[i].differs = false;
+    for (size_t i = 0; i < dir->setup.event_cnt && !dir->setup.differs_known; i++)
+        dir->setup.event[i].differs = false;
 }
 
 /* Sets *impossible to the first response that no conformant responder can have sent, whichever
@@ -564,10 +566,12 @@ static int find_impossible(const struct response_comparison *all, const struct r
                              impossible);
 }
 
-/* Compares one direction, up to three times. If the first comparison finds a reason that makes all
+/* Compares one direction, up to four times. If the first comparison finds a reason that makes all
  * differences inconclusive, the second one applies this reason. The third one follows if a
  * conformant responder can have sent all responses (rc_execution.h). Then a difference that another
- * order of arrival explains is inconclusive. Returns 0, or -1 if out of memory. */
+ * order of arrival explains is inconclusive. The fourth one follows if responses contradict each
+ * other. It blames the responses that differ from our RNIC, not those that only contradict them.
+ * Returns 0, or -1 if out of memory. */
 static int compare_direction_again(struct response_comparison *all, struct session *session,
                                    uint32_t dir_idx)
 {
@@ -577,6 +581,7 @@ static int compare_direction_again(struct response_comparison *all, struct sessi
     struct response_by_psn *by_psn;
     uint32_t impossible = EVENT_NONE;
     const char *why = NULL;
+    bool possible = false;
     int rc;
 
     res->first_diff = EVENT_NONE;
@@ -609,7 +614,13 @@ static int compare_direction_again(struct response_comparison *all, struct sessi
     if (rc == 0 && res->diff_frames && dir->setup.lossy &&
         (rc = find_impossible(all, dir, res, &impossible)) == 0 && impossible == EVENT_NONE) {
         undo_direction(all, dir, res, diff_cnt);
-        rc = compare_direction(all, session, dir_idx, by_psn, why, true);
+        possible = true;
+        rc = compare_direction(all, session, dir_idx, by_psn, why, possible);
+    }
+    if (rc == 0 && res->contradictions && res->contradictions < res->diff_frames) {
+        dir->setup.differs_known = true;
+        undo_direction(all, dir, res, diff_cnt);
+        rc = compare_direction(all, session, dir_idx, by_psn, why, possible);
     }
     free(by_psn);
     if (res->compared == res->inconclusive && res->diff_frames == 0) {

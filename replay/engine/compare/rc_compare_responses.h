@@ -48,11 +48,12 @@ struct response_result {
     const char *skip; /* reason why the direction was not compared, if SKIPPED */
     uint8_t *mark;    /* for each packet of the direction: enum event_mark */
     uint32_t compared;
-    uint32_t diff_frames;  /* number of recorded responses that differ for a reason other than a
-                            * known quirk */
-    uint32_t known_frames; /* number of recorded responses that differ because of a known quirk of
-                            * the peer */
-    uint32_t first_diff;   /* index into setup.event of the first difference, or EVENT_NONE */
+    uint32_t diff_frames;    /* number of recorded responses that differ for a reason other than a
+                              * known quirk */
+    uint32_t contradictions; /* number of these responses that only contradict another response */
+    uint32_t known_frames;   /* number of recorded responses that differ because of a known quirk of
+                              * the peer */
+    uint32_t first_diff;     /* index into setup.event of the first difference, or EVENT_NONE */
     uint32_t inconclusive; /* number of recorded responses with a difference that packets missing in
                             * the capture may explain */
     bool lacks;            /* true: packets that the capture lacks may explain all differences of

@@ -27,6 +27,14 @@ static bool is_whole_response(const struct inferred_setup *s, uint32_t event)
     return s->event[event].response && s->event[event].usable && !s->event[event].before_first;
 }
 
+/* Returns whether the PSN and MSN of response `other` can prove response `event` wrong. A response
+ * that differs from our RNIC cannot prove wrong one that does not differ. */
+static bool is_evidence(const struct inferred_setup *s, uint32_t other, uint32_t event)
+{
+    return is_whole_response(s, other) &&
+           !(s->differs_known && s->event[other].differs && !s->event[event].differs);
+}
+
 /* The responder sent response `i` before response `later`. Returns whether the PSNs or MSNs of the
  * two contradict this order. */
 static bool decreases(const struct inferred_setup *s, uint32_t i, uint32_t later)
@@ -53,32 +61,35 @@ static uint32_t response_before(const struct inferred_setup *s, uint32_t event, 
 }
 
 /* Returns whether READ response `event` leaves a gap: it is a Middle or Last that the responder
- * sent directly after a First or Middle, but its PSN is not the next one. */
-static bool breaks_read(const struct inferred_setup *s, uint32_t event)
+ * sent directly after a First or Middle, but its PSN is not the next one. `before`: response before
+ * `event`, or EVENT_NONE. */
+static bool leaves_gap(const struct inferred_setup *s, uint32_t before, uint32_t event)
 {
-    const struct roce_opcode *op = event_opcode(s, event), *before;
-    uint32_t i;
+    const struct roce_opcode *op = event_opcode(s, event), *first;
 
-    if (op->kind != ROCE_KIND_READ_RESP || roce_opcode_starts(op))
+    if (before == EVENT_NONE || op->kind != ROCE_KIND_READ_RESP || roce_opcode_starts(op) ||
+        !trace_sent_next(s->trace, event_packet(s, before), event_packet(s, event)))
         return false;
-    i = response_before(s, event, false);
-    if (i == EVENT_NONE || !trace_sent_next(s->trace, event_packet(s, i), event_packet(s, event)))
-        return false;
-    before = event_opcode(s, i);
-    return before->kind == ROCE_KIND_READ_RESP && !roce_opcode_ends(before) &&
-           s->event[event].rel != s->event[i].rel + 1;
+    first = event_opcode(s, before);
+    return first->kind == ROCE_KIND_READ_RESP && !roce_opcode_ends(first) &&
+           s->event[event].rel != s->event[before].rel + 1;
 }
 
-/* Returns whether a gap in the PSNs of a READ response follows response `event` (breaks_read()).
- * One of the two responses at the gap is then wrong. */
-static bool is_broken_after(const struct inferred_setup *s, uint32_t event)
+/* Returns whether a gap in the PSNs of a READ response precedes or follows response `event`. One of
+ * the two responses at the gap is then wrong. */
+static bool is_at_gap(const struct inferred_setup *s, uint32_t event)
 {
+    uint32_t before;
+
     if (event_opcode(s, event)->kind != ROCE_KIND_READ_RESP)
         return false;
+    before = response_before(s, event, false);
+    if (before != EVENT_NONE && is_evidence(s, before, event) && leaves_gap(s, before, event))
+        return true;
     for (uint32_t i = event + 1; i < s->event_cnt && i - event <= ORDER_NEAR; i++)
         if (is_whole_response(s, i) &&
             trace_sent_before(s->trace, event_packet(s, event), event_packet(s, i)))
-            return breaks_read(s, i);
+            return is_evidence(s, i, event) && leaves_gap(s, response_before(s, i, false), i);
     return false;
 }
 
@@ -103,7 +114,7 @@ static bool skips_response(const struct inferred_setup *s, uint32_t event)
     int32_t more;
 
     if (s->msn_votes < 2 || s->first_other < event || !counts_messages(s, event) ||
-        (i = response_before(s, event, true)) == EVENT_NONE)
+        (i = response_before(s, event, true)) == EVENT_NONE || !is_evidence(s, i, event))
         return false;
     q = event_packet(s, i);
     more = roce_psn_diff(roce_psn_of(p->msn), roce_psn_of(q->msn));
@@ -129,7 +140,7 @@ bool contradicts_order(const struct inferred_setup *s, uint32_t event)
 
     if (!s->trace->flow[p->flow].numbered)
         return false;
-    if (breaks_read(s, event) || is_broken_after(s, event))
+    if (is_at_gap(s, event))
         return true;
     if (!order_shows_captured(s, event))
         return false;
@@ -138,7 +149,7 @@ bool contradicts_order(const struct inferred_setup *s, uint32_t event)
         const struct trace_packet *q = event_packet(s, i);
         bool before;
 
-        if (!is_whole_response(s, i) || !order_shows_captured(s, i))
+        if (!is_evidence(s, i, event) || !order_shows_captured(s, i))
             continue;
         before = trace_sent_before(s->trace, q, p);
         if (before ? decreases(s, i, event)
@@ -159,7 +170,7 @@ bool precedes_response(const struct inferred_setup *s, uint32_t event)
         return false;
     for (uint32_t i = event > ORDER_NEAR ? event - ORDER_NEAR : 0;
          i < s->event_cnt && i <= event + ORDER_NEAR; i++)
-        if (is_whole_response(s, i) && trace_sent_before(s->trace, p, event_packet(s, i)))
+        if (is_evidence(s, i, event) && trace_sent_before(s->trace, p, event_packet(s, i)))
             return true;
     return false;
 }

@@ -89,23 +89,28 @@ static bool answers_request(enum roce_cm answer, enum roce_cm kind)
     }
 }
 
-/* Returns whether our end gave up its REQ with this message, because its program closed the
- * connection before a REP arrived. Such a REJ lacks the communication ID of the peer. */
+/* Returns whether our end gave up its REQ with this message before a REP arrived. Such a REJ lacks
+ * the communication ID of the peer. */
 static bool gives_up_req(const struct cm_replay_dev *dev, const struct roce_cm_msg *msg)
 {
-    return msg->kind == ROCE_CM_REJ && dev->role == CM_ACTIVE && msg->rej.remote_comm_id == 0 &&
-           msg->rej.reason == ROCE_CM_REJ_TIMEOUT;
+    return msg->kind == ROCE_CM_REJ && dev->role == CM_ACTIVE && msg->rej.remote_comm_id == 0;
 }
 
 /* Marks earlier messages of the peer as lost if our end cannot have received them when it sent
  * message `j`. Before our end sends a REJ, it has received no REJ, RTU or DREQ. If the REJ gives up
- * a REQ, our end has received no REP. Before our end sends a DREQ, it has received no REJ. */
+ * a REQ, our end has received no REP. Before our end sends a DREQ, it has received no REJ. A REJ
+ * that was captured before our end's REP reached our end after this REP. */
 static void find_crossed(struct cm_replay_dev *dev, size_t j)
 {
     bool crossed[ROCE_CM_CNT] = {[ROCE_CM_REJ] = true};
     struct roce_cm_msg msg;
 
     cm_exchange_message(dev->xs->trace, dev->x->pkt[j], &msg);
+    for (size_t k = 0; k < j && msg.kind == ROCE_CM_REP; k++)
+        if (!is_ours(dev, k) && kind_of(dev, k) == ROCE_CM_REJ) {
+            dev->lost[k] = 2;
+            dev->after[k] = j;
+        }
     if (msg.kind != ROCE_CM_REJ && msg.kind != ROCE_CM_DREQ)
         return;
     crossed[ROCE_CM_RTU] = crossed[ROCE_CM_DREQ] = msg.kind == ROCE_CM_REJ;

@@ -521,7 +521,7 @@ static int find_allowed(struct inferred_setup *s, struct shadow_memory *memory)
 static const char *unplayable(struct inferred_setup *s, uint64_t read_before)
 {
     const struct trace_flow *flow = &s->trace->flow[s->recorded->req_flow];
-    bool any_good = false, answered = false;
+    bool any_good = false, malformed = false;
     uint64_t asked = read_before;
 
     if (flow->encap != ROCE_ENCAP_V1 && flow->encap != ROCE_ENCAP_V2_IP4 &&
@@ -534,15 +534,18 @@ static const char *unplayable(struct inferred_setup *s, uint64_t read_before)
 
         if (p->cut)
             return "the snap length of the capture cut packet headers";
-        if (s->event[i].response) {
-            answered = true;
+        if (s->event[i].response)
             continue;
-        }
         any_good |= !s->event[i].damaged;
+        malformed |= p->malformed;
         if (!s->event[i].damaged && event_opcode(s, i)->kind == ROCE_KIND_READ)
             asked += trace_reth(p).dma_len;
     }
-    if (!any_good && answered)
+    if (s->requests == 0)
+        return "the requests of these responses were not captured: no request to play";
+    if (!any_good && s->responses && malformed)
+        return "every request is malformed or has a wrong ICRC, but the capture has responses";
+    if (!any_good && s->responses)
         return "every request has a wrong ICRC and a response: the requests were captured before "
                "the sender computed the ICRC";
     if (asked > READ_FREE && asked / READ_RATIO > s->trace->bytes)

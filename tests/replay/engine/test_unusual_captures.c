@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "infer/infer_setup.h"
 #include "replay/talk.h"
 #include "report/verdict.h"
 #include "support/suite.h"
@@ -37,6 +38,31 @@ static void what_cannot_be_replayed_is_skipped(void)
     talk_packet(&t, &pkt, ROCE_OP_RD_SEND_ONLY, 7, true);
     talk_add(&t, &pkt);
     talk_expect_skip(&t, "RD");
+}
+
+/* Part of a direction, for example the packets before a gap, may have only responses. */
+static void a_direction_without_requests_is_not_damaged(void)
+{
+    struct inferred_setup s = {0};
+    struct replay r;
+    struct talk t;
+
+    talk_init(&t);
+    talk_send(&t, ROCE_OP_RC_SEND_ONLY, 7, 10, 1);
+    talk_ack(&t, 7, ACK, 1);
+    if (talk_replay(&t, &r, NULL) == 0) {
+        struct recorded_direction only = r.connections.dir[0];
+
+        only.pkt = &r.connections.dir[0].pkt[1];
+        only.cnt = 1;
+        EXPECT_EQ(infer_setup(&s, &r.trace, &only, 0, VIEW_OF_RESPONDER, &r.session.host[0].memory),
+                  0);
+        CU_ASSERT_PTR_NOT_NULL(
+            strstr(s.skip ? s.skip : "", "requests of these responses were not"));
+        inferred_setup_free(&s);
+    }
+    replay_free(&r);
+    talk_free(&t);
 }
 
 static void the_snap_length_hides_data_only(void)
@@ -175,6 +201,7 @@ static void host_behind_two_routers_is_one_host(void)
 }
 
 SUITE("replay.unusual_captures", TEST(headers_that_the_snap_length_cuts_are_skipped),
-      TEST(what_cannot_be_replayed_is_skipped), TEST(the_snap_length_hides_data_only),
-      TEST(headers_rewritten_by_a_mirror_port_are_accepted), TEST(a_checksum_of_0_is_ignored),
-      TEST(host_behind_two_routers_is_one_host), TEST(broken_files_are_refused))
+      TEST(what_cannot_be_replayed_is_skipped), TEST(a_direction_without_requests_is_not_damaged),
+      TEST(the_snap_length_hides_data_only), TEST(headers_rewritten_by_a_mirror_port_are_accepted),
+      TEST(a_checksum_of_0_is_ignored), TEST(host_behind_two_routers_is_one_host),
+      TEST(broken_files_are_refused))

@@ -84,6 +84,27 @@ static void late_read_responses_are_spurious(void)
     expect(&g, 1, 0);
 }
 
+/* No response was captured before the timeout, so the path MTU and the PSNs of the last READ are
+ * unknown. */
+static void late_responses_to_the_first_reads_are_spurious(void)
+{
+    struct flowgen g;
+    struct roce_pkt read[3];
+
+    flowgen_begin(&g);
+    for (int i = 0; i < 3; i++)
+        read[i] = flowgen_put_req(&g, 0, ROCE_OP_RC_READ_REQUEST, 2 * g.mtu);
+    flowgen_wait(&g, TIMEOUT);
+    for (int i = 0; i < 3; i++)
+        flowgen_put(&g, 0, &read[i]);
+    for (int copy = 0; copy < 2; copy++) {
+        flowgen_wait(&g, copy ? TIMEOUT : LATE);
+        for (int i = 0; i < 3; i++)
+            flowgen_read_resp(&g, 1, read[i].bth.psn, 2 * g.mtu, 0, 1);
+    }
+    expect(&g, 1, 0);
+}
+
 /* The responder stops in the middle of a READ. The requester restarts the READ there; then the rest
  * of the first responses arrives, whose opcodes differ from those of a response to the restart. */
 static void late_rest_of_a_read_is_spurious(void)
@@ -550,8 +571,8 @@ static void late_rnr_naks_are_not_spurious(void)
 }
 
 SUITE("flow.spurious", TEST(late_ack_of_a_send_is_spurious), TEST(late_read_responses_are_spurious),
-      TEST(late_rest_of_a_read_is_spurious), TEST(late_atomic_response_is_spurious),
-      TEST(each_timeout_of_a_stalled_responder_is_spurious),
+      TEST(late_responses_to_the_first_reads_are_spurious), TEST(late_rest_of_a_read_is_spurious),
+      TEST(late_atomic_response_is_spurious), TEST(each_timeout_of_a_stalled_responder_is_spurious),
       TEST(late_ack_of_a_long_write_is_spurious), TEST(burst_after_a_stall_shows_spurious_timeouts),
       TEST(lost_acks_of_a_long_write_are_not_spurious),
       TEST(response_sooner_than_any_round_trip_is_spurious), TEST(lost_request_is_not_spurious),

@@ -88,8 +88,10 @@ void roce_spurious_watch(struct roce_ctx *ctx, const struct roce_sent_packet *e,
                  (roce_opcode(e->op)->kind == ROCE_KIND_READ &&
                   roce_sent_has_response(e, (psn - e->psn) & ROCE_PSN_MASK)))))
         return;
-    if (!last || roce_sent_end(last) != req->nxt || (last->flags & ROCE_SENT_PSN_CNT_GUESS))
+    if (!last || roce_sent_end(last) != req->nxt)
         return;
+    if (last->flags & ROCE_SENT_PSN_CNT_GUESS)
+        last_psn = last->psn; /* the last PSN of the READ is unknown */
     watch = new_watch(ctx);
     if (!watch)
         return;

@@ -396,7 +396,7 @@ static void put_slow(struct json_line *line, const char *key, const struct roce_
 
     json_line_open(line, key, '[');
     if (out) {
-        slow_causes_print(out, sum, NULL, points);
+        slow_causes_print(out, sum, NULL, points, false);
         if (fclose(out) == 0)
             for (char *next, *one = strtok_r(text, "\n", &next); one;
                  one = strtok_r(NULL, "\n", &next))

@@ -367,7 +367,7 @@ static void print_slow(struct page *page, const struct check_conn *conn)
     check_conn_title(&t, sum);
     fprintf(page->out, "  #%u %s:\n", sum->facts.conn_index, buf);
     print_programs(page, conn);
-    slow_causes_print(page->out, sum, scope.text, page->r->points);
+    slow_causes_print(page->out, sum, scope.text, page->r->points, is_dropped(page->r));
 }
 
 /* Calls `print` for the connections for which `kind` returns true, up to a limit. `cnt` is the
@@ -505,9 +505,6 @@ static void print_slow_head(const struct page *page)
     common_wait_text(&t, "  ", &r->common_wait, r->slow);
     if (t.len)
         fprintf(page->out, "%s\n", buf);
-    if (is_dropped(r))
-        fprintf(page->out, "  rnic-run dropped packets itself (see above): check for drops only if "
-                           "more packets were lost\n");
 }
 
 static void print_failures(struct page *page)

@@ -98,7 +98,7 @@ static void add_slow_causes(struct reason *reason, const struct roce_conn_summar
 
     if (!out)
         return;
-    slow_causes_print(out, sum, NULL, points);
+    slow_causes_print(out, sum, NULL, points, false);
     if (fclose(out) == 0)
         for (char *next, *one = strtok_r(text, "\n", &next); one; one = strtok_r(NULL, "\n", &next))
             add_slow_line(reason, sum, one + strspn(one, " "));

@@ -7,7 +7,13 @@
  * alone does not explain it. The requester is a busy software RNIC, or did not receive the NAK. */
 #define SLOW_REACTION_NS UINT64_C(1000000)
 
-#define CHECK_FOR_DROPS "check for drops (full queues, a priority without PFC, a bad link) "
+/* Begins the hint where packets were lost. A part of the path follows. */
+static void begin_place(struct strbuf *t, const struct slow_direction *w)
+{
+    strbuf_addf(t, w->rnic_dropped
+                       ? "rnic-run dropped packets itself (--impair), "
+                       : "check for drops (full queues, a priority without PFC, a bad link) ");
+}
 
 static void say_overtaken(struct strbuf *t, const struct slow_direction *w)
 {
@@ -97,9 +103,9 @@ static void say_lost(struct strbuf *t, const struct slow_direction *w)
 
 static void look_lost(struct strbuf *t, const struct slow_direction *w)
 {
-    strbuf_addf(t, CHECK_FOR_DROPS);
+    begin_place(t, w);
     if (slow_lost_behind(w))
-        add_path(t, "or reordering from ", NULL, " to ", w->its->addr);
+        add_path(t, w->rnic_dropped ? "from " : "or reordering from ", NULL, " to ", w->its->addr);
     else if (w->before == 0)
         add_path(t, "from ", w->mine->addr, " to ", w->its->addr);
     else if (w->behind * SLOW_FEW > w->before && w->before * SLOW_FEW > w->behind)
@@ -177,17 +183,20 @@ static void say_answer_lost(struct strbuf *t, const struct slow_direction *w)
 }
 
 /* Appends how many responses to READs or atomics did not reach the requester, and where to search
- * for the loss. `what` is the noun for these responses. `all` is the number of all retransmissions
- * because of missing responses. */
+ * for the loss. `all` is the number of all retransmissions because of missing responses. `timeout`:
+ * a timeout of the requester shows that a READ response is missing, otherwise a gap or an implied
+ * NAK. */
 static void add_missing_response(struct strbuf *t, const struct slow_direction *w,
-                                 const struct roce_read_restarts *r, uint64_t all, const char *what)
+                                 const struct roce_read_restarts *r, uint64_t all, bool timeout)
 {
+    const char *what = timeout ? "READ response" : "response";
+    const char *late = timeout ? ", or later than the ACK timeout" : " or late";
     uint64_t cnt = r->captured + r->missing;
 
     if (cnt == 1 && all == 1)
-        strbuf_addf(t, "the %s with PSN %u was lost or late", what, r->psn);
+        strbuf_addf(t, "the %s with PSN %u was lost%s", what, r->psn, late);
     else
-        strbuf_addf(t, "%" PRIu64 "× a %s was lost or late, first the one with PSN %u", cnt, what,
+        strbuf_addf(t, "%" PRIu64 "× a %s was lost%s, first the one with PSN %u", cnt, what, late,
                     r->psn);
     strbuf_addf(t, " (restart in frame %u): ", r->frame);
     if (r->missing == 0)
@@ -196,7 +205,9 @@ static void add_missing_response(struct strbuf *t, const struct slow_direction *
         strbuf_addf(t, "the capture lacks the response%s; ", cnt == 1 ? "" : "s");
     else
         strbuf_addf(t, "the capture contains %" PRIu64 " of these responses; ", r->captured);
-    strbuf_addf(t, "check for drops ");
+    strbuf_addf(t, w->rnic_dropped              ? "rnic-run dropped packets itself (--impair), "
+                   : timeout && r->missing == 0 ? "if it was lost, check for drops "
+                                                : "check for drops ");
     if (r->missing * SLOW_FEW <= r->captured)
         add_path(t, "from ", NULL, " to ", w->mine->addr);
     else if (r->captured * SLOW_FEW <= r->missing)
@@ -213,7 +224,7 @@ static void look_answer_lost(struct strbuf *t, const struct slow_direction *w)
         add_missing_response(t, w, r,
                              slow_go_backs(w, ROCE_CAUSE_READ_GAP) +
                                  slow_go_backs(w, ROCE_CAUSE_IMPLIED_NAK),
-                             "response");
+                             false);
         return;
     }
     if (r->late) {
@@ -222,8 +233,10 @@ static void look_answer_lost(struct strbuf *t, const struct slow_direction *w)
                     r->late);
         return;
     }
-    add_path(t, "check for drops from ", w->its->addr, " to ",
-             w->its->response_gaps ? NULL : w->mine->addr);
+    add_path(t,
+             w->rnic_dropped ? "rnic-run dropped packets itself (--impair), from "
+                             : "check for drops from ",
+             w->its->addr, " to ", w->its->response_gaps ? NULL : w->mine->addr);
 }
 
 const struct slow_cause slow_answer_lost = {
@@ -297,19 +310,16 @@ static uint64_t add_timeout_losses(struct strbuf *t, const struct slow_direction
                     "the capture point to ",
                     *sep, losses->acked);
         strbuf_add_addr(t, w->mine->addr);
-        strbuf_addf(t, ", or late");
+        strbuf_addf(t, ", or arrived there later than the ACK timeout");
         *sep = "\n       ";
     }
     if (losses->unanswered) {
         strbuf_addf(t,
                     "%s%" PRIu64
-                    "× the request was captured, and no response: one of them was lost "
-                    "between the capture point and ",
+                    "× the request was captured, and no response before the timeout: one of them "
+                    "was lost, or later than the ACK timeout, between the capture point and ",
                     *sep, losses->unanswered);
         strbuf_add_addr(t, w->its->addr);
-        strbuf_addf(t, ", or ");
-        strbuf_add_addr(t, w->its->addr);
-        strbuf_addf(t, " was slow");
         *sep = "\n       ";
     }
     if (losses->unfinished) {
@@ -336,6 +346,16 @@ static uint64_t add_timeout_losses(struct strbuf *t, const struct slow_direction
 
 enum timeout_place { BEFORE_CAPTURE = 1, BACK_FROM_CAPTURE = 2, BEHIND_CAPTURE = 4 };
 
+/* Returns whether the capture does not show if a packet was lost before the ACK timeouts, or if it
+ * was late. */
+static bool is_loss_unsure(const struct slow_direction *w)
+{
+    const struct roce_timeout_losses *losses = &w->mine->timeout_losses;
+
+    return losses->acked + losses->unanswered > 0 &&
+           losses->missing + losses->relost + losses->unfinished + w->mine->unheeded_naks == 0;
+}
+
 /* Begins the hint with the part of the path in which packets were lost before ACK timeouts. Appends
  * nothing if the capture does not show this part. Also appends nothing if packets were reordered,
  * because a loss is then not the only cause of a timeout. Returns the separator of the next
@@ -346,10 +366,13 @@ static const char *add_timeout_place(struct strbuf *t, const struct slow_directi
     const unsigned places = (losses->missing + losses->unfinished ? BEFORE_CAPTURE : 0) |
                             (losses->acked + w->mine->unheeded_naks ? BACK_FROM_CAPTURE : 0) |
                             (losses->unanswered ? BEHIND_CAPTURE : 0);
+    const bool unsure = is_loss_unsure(w) && !w->rnic_dropped;
 
     if (!places || slow_is_overtaken(w))
         return "";
-    strbuf_addf(t, CHECK_FOR_DROPS);
+    if (unsure)
+        strbuf_addf(t, "if packets were lost, ");
+    begin_place(t, w);
     if (places == BEFORE_CAPTURE)
         add_path(t, "from ", w->mine->addr, " to ", NULL);
     else if (places == BACK_FROM_CAPTURE)
@@ -357,6 +380,9 @@ static const char *add_timeout_place(struct strbuf *t, const struct slow_directi
     else
         add_path(t, "between ", places == BEHIND_CAPTURE ? NULL : w->mine->addr, " and ",
                  w->its->addr);
+    if (unsure && !w->path.mine)
+        strbuf_addf(t, "; to see whether they were lost or late, capture at the other end, too, "
+                       "and run rocedrill check A --other-end B");
     return "\n       ";
 }
 
@@ -378,7 +404,7 @@ static void look_late(struct strbuf *t, const struct slow_direction *w)
     sep = add_timeout_place(t, w);
     if (known) {
         strbuf_addf(t, "%s", sep);
-        add_missing_response(t, w, reads, cnt, "READ response");
+        add_missing_response(t, w, reads, cnt, true);
         sep = "\n       ";
     }
     if (reads->late) {
@@ -399,8 +425,8 @@ static void look_late(struct strbuf *t, const struct slow_direction *w)
     if (known < cnt)
         strbuf_addf(
             t,
-            "%s%sthe last packets before a pause, or their responses, were lost or late: only the "
-            "timeout of the requester detects such a loss",
+            "%s%sthe last packets before a pause, or their responses, were lost, or later than the "
+            "ACK timeout: only the timeout of the requester detects such a loss",
             sep, *sep ? "otherwise " : "");
 }
 

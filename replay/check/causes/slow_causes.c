@@ -234,7 +234,7 @@ static bool print_side(FILE *out, const struct slow_direction *w, const char *ar
 }
 
 void slow_causes_print(FILE *out, const struct roce_conn_summary *sum, const char *scope,
-                       const struct two_points *points)
+                       const struct two_points *points, bool rnic_dropped)
 {
     struct slow_direction a = slow_direction_of(sum, 0), b = slow_direction_of(sum, 1);
     char buf[LINE_LEN];
@@ -243,6 +243,7 @@ void slow_causes_print(FILE *out, const struct roce_conn_summary *sum, const cha
 
     a.path = path_of(points, sum, 0);
     b.path = path_of(points, sum, 1);
+    a.rnic_dropped = b.rnic_dropped = rnic_dropped;
     between = print_side(out, &a, "→", scope);
     between |= print_side(out, &b, "←", scope);
     if (between && a.path.mine) {

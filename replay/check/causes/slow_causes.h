@@ -24,8 +24,10 @@ bool check_conn_paused(const struct roce_conn_summary *sum);
  * `scope` is Wireshark's display filter for the packets of the connection. Unless `scope` is NULL,
  * prints after each cause a filter for the packets that show the cause.
  * `points` is the comparison with a second capture, or NULL. If losses or delays between the two
- * capture points explain a cause, prints them instead of the hint. */
+ * capture points explain a cause, prints them instead of the hint.
+ * `rnic_dropped`: rnic-run dropped packets because of --impair, so that no hint tells to search for
+ * drops. */
 void slow_causes_print(FILE *out, const struct roce_conn_summary *sum, const char *scope,
-                       const struct two_points *points);
+                       const struct two_points *points, bool rnic_dropped);
 
 #endif

@@ -17,6 +17,7 @@ struct slow_direction {
     const struct roce_endpoint_summary *mine, *its;
     const struct roce_conn_facts *facts;
     uint8_t timeout_code; /* agreed local ACK timeout of the requester */
+    bool rnic_dropped;    /* rnic-run dropped packets because of --impair */
     uint64_t ns;          /* duration of the connection, ns */
     uint64_t naks;        /* number of go-backs after a sequence NAK */
     /* Number of packets that were lost before the capture point. Lost retransmissions are not

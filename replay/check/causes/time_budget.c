@@ -241,10 +241,10 @@ static void explain_losses(struct strbuf *t, const struct slow_direction *w)
     if (*place) {
         strbuf_addf(t, "a packet or its response was lost or late%s", place);
     } else if (losses->acked == cnt) {
-        strbuf_addf(t, "a response was lost or late");
+        strbuf_addf(t, "a response was lost, or later than the ACK timeout,");
         add_place(t, false, w->mine->addr);
     } else if (losses->unanswered == cnt) {
-        strbuf_addf(t, "a packet or its response was lost or late");
+        strbuf_addf(t, "a packet or its response was lost, or later than the ACK timeout,");
         add_place(t, false, w->its->addr);
     } else if (losses->unasked == cnt) {
         strbuf_add_addr(t, w->mine->addr);
@@ -253,7 +253,7 @@ static void explain_losses(struct strbuf *t, const struct slow_direction *w)
         strbuf_addf(t, "a packet was %slost", losses->missing == cnt ? "" : "probably ");
         add_place(t, true, w->mine->addr);
     } else {
-        strbuf_addf(t, "a packet or its response was lost or late");
+        strbuf_addf(t, "a packet or its response was lost, or later than the ACK timeout");
     }
 }
 
@@ -264,7 +264,9 @@ static void explain_timeouts(struct strbuf *t, const struct slow_direction *w)
     const char *place = place_of(w, SLOW_BY_LOST_RESPONSE);
 
     if (reads->captured + reads->missing) {
-        strbuf_addf(t, "data of a READ was lost or late%s", place);
+        strbuf_addf(t, "data of a READ was lost%s%s",
+                    *place || reads->missing ? " or late" : ", or later than the ACK timeout,",
+                    place);
         if (!*place && (!reads->captured || !reads->missing))
             add_place(t, reads->missing > 0, reads->missing ? w->its->addr : w->mine->addr);
     } else if (reads->late) {
@@ -340,15 +342,15 @@ void time_budget_explain(struct strbuf *t, const struct roce_conn_summary *sum, 
         strbuf_addf(t, " sent the request again only when its ACK timeout expired");
         return;
     case WAIT_SPURIOUS:
-        if (slow_is_between(&w, SLOW_BY_DELAY)) {
-            strbuf_addf(t, "the path between the two capture points");
-        } else {
-            strbuf_add_addr(t, w.its->addr);
-            strbuf_addf(t, " or the path");
-        }
-        strbuf_addf(t, " was so slow that the response came only after the ACK timeout of ");
+        if (slow_is_between(&w, SLOW_BY_DELAY))
+            strbuf_addf(t, "the path between the two capture points was slow, and ");
+        strbuf_addf(t, "the ACK timeout of ");
         strbuf_add_addr(t, w.mine->addr);
-        strbuf_addf(t, "; no request was lost");
+        strbuf_addf(t, " (");
+        strbuf_add_durations(t, w.mine->timeout_min_ns, w.mine->timeout_max_ns);
+        strbuf_addf(t, ") is shorter than the response time (up to ");
+        strbuf_add_duration(t, w.mine->late_response_ns);
+        strbuf_addf(t, "): the retransmissions were unnecessary, and no request was lost");
         return;
     default:
         strbuf_add_addr(t, w.mine->addr);

@@ -251,18 +251,25 @@ static void say_spurious(struct strbuf *t, const struct slow_direction *w)
 
 static void look_spurious(struct strbuf *t, const struct slow_direction *w)
 {
-    strbuf_addf(t, "the responses came up to ");
-    strbuf_add_duration(t, w->mine->late_response_ns);
-    strbuf_addf(t, " after the requests; the requester waited ");
+    uint8_t code = 1;
+
+    /* the shortest timeout that is longer than all responses; 31 is the highest code */
+    while (code < 31 && roce_ack_timeout_ns(code) <= w->mine->late_response_ns)
+        code++;
+    strbuf_addf(t, "the ACK timeout (");
     strbuf_add_durations(t, w->mine->timeout_min_ns, w->mine->timeout_max_ns);
-    strbuf_addf(t, "\n       ");
+    strbuf_addf(t, ") is shorter than the response time (up to ");
+    strbuf_add_duration(t, w->mine->late_response_ns);
+    strbuf_addf(t, "): set a timeout of at least %u (", code);
+    strbuf_add_duration(t, roce_ack_timeout_ns(code));
+    strbuf_addf(t,
+                ") with ibv_modify_qp (timeout) or rdma_set_option (RDMA_OPTION_ID_ACK_TIMEOUT)"
+                "%s",
+                is_response_late(w) ? "" : ", or ");
     /* If some responses came late without a retransmission, the hint of slow_response_late already
      * names the host. */
-    if (!is_response_late(w)) {
+    if (!is_response_late(w))
         add_slow_host(t, w);
-        strbuf_addf(t, "; ");
-    }
-    strbuf_addf(t, "if the path is long, set a longer ACK timeout (ibv_modify_qp, timeout)");
 }
 
 const struct slow_cause slow_spurious = {

@@ -50,7 +50,8 @@ static void talk(struct flowgen *g, const char *steps)
 static void loss_before_a_timeout_is_described(void)
 {
     static const char last[] =
-        "the last packets before a pause, or their responses, were lost or late";
+        "the last packets before a pause, or their responses, were lost, or later than "
+        "the ACK timeout";
     static const char missing[] =
         "the packet with PSN 20482 was lost from 192.0.2.1 to the capture "
         "point, and no sequence NAK for it reached 192.0.2.1\n";
@@ -61,8 +62,9 @@ static void loss_before_a_timeout_is_described(void)
         bool also_last;
     } rows[] = {
         {"0123 . 0123 ^3",
-         "1× the request was captured, and no response: one of them was lost between the capture "
-         "point and 192.0.2.2, or 192.0.2.2 was slow\n",
+         "1× the request was captured, and no response before the timeout: one of them was lost, "
+         "or "
+         "later than the ACK timeout, between the capture point and 192.0.2.2\n",
          false},
         {"023 . 123 ^3", missing, false},
         {"0123 !1 123 . 123 ^3", relost, false},
@@ -71,7 +73,7 @@ static void loss_before_a_timeout_is_described(void)
          "2× a retransmission (first PSN 20482), or the response to it, was lost too: ", false},
         {"0123 ^3 . 0123 ^3",
          "1× the response was captured before the timeout: it was lost from the capture point to "
-         "192.0.2.1, or late\n",
+         "192.0.2.1, or arrived there later than the ACK timeout\n",
          false},
         {"0123 !1 . 0123 ^3", "1× a sequence NAK was captured before the timeout: ", false},
         {"023 . 123 ^3 56 . 456 ^6",
@@ -113,11 +115,12 @@ static void loss_before_the_first_response_has_a_side(void)
     static const struct {
         const char *steps, *words;
     } rows[] = {
-        {"0 . 0 ^0 1 ^1",
-         "1× the request was captured, and no response: one of them was lost between the capture "
-         "point and 192.0.2.2, or 192.0.2.2 was slow\n"},
+        {"0 . 0 ^0 1 ^1", "1× the request was captured, and no response before the timeout: one of "
+                          "them was lost, or "
+                          "later than the ACK timeout, between the capture point and 192.0.2.2\n"},
         {"^5 0 . 0 ^0 1 ^1",
-         "the last packets before a pause, or their responses, were lost or late"},
+         "the last packets before a pause, or their responses, were lost, or later than "
+         "the ACK timeout"},
     };
 
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -282,6 +285,47 @@ static void cause_of_a_slow_flow_is_reported(void)
         EXPECT_EQ(strstr(r.out, "was slowed\n") != NULL, why != NULL);
         checkrun_free(&r);
     }
+}
+
+/* All responses come twice, later than the ACK timeout, and no packet was lost. The report must
+ * propose a longer timeout, and must not advise the user to search for losses. */
+static void responses_later_than_the_timeout_are_not_lost(void)
+{
+    static const char *const captures[] = {"perftest-read-lat", "ibv-rc-pingpong", "rc-atomics"};
+
+    for (size_t i = 0; i < sizeof(captures) / sizeof(captures[0]); i++) {
+        struct checkrun r = checkrun_shell("$R replay -q --closed-loop --impair "
+                                           "delay=100ms@dir=response --record $T/late.pcapng "
+                                           "$C/%s.pcap && $R check $T/late.pcapng",
+                                           captures[i]);
+
+        if (!strstr(r.out,
+                    " without need, and no request was lost\n"
+                    "       the ACK timeout (67.11 ms) is shorter than the response time (up "
+                    "to ") ||
+            !strstr(r.out, "): set a timeout of at least 15 (134.2 ms) with ibv_modify_qp") ||
+            strstr(r.out, "check for drops"))
+            suite_fail(__FILE__, __LINE__, "%s: %s", captures[i], r.out);
+        checkrun_free(&r);
+    }
+}
+
+/* One capture does not show whether a packet was lost or came later than the ACK timeout. The
+ * report must name the capture that shows it, unless this capture was given. */
+static void a_loss_that_may_be_a_delay_is_not_certain(void)
+{
+    static const char other[] = "run rocedrill check A --other-end B\n";
+    struct checkrun r = checkrun("check $C/rc-loss-acks.pcap");
+
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "       if packets were lost, check for drops "));
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, other));
+    checkrun_free(&r);
+    r = checkrun("check $C/rc-loss-acks.pcap --other-end $C/rc-loss-acks.pcap");
+    CU_ASSERT_PTR_NULL(strstr(r.out, other));
+    checkrun_free(&r);
+    r = checkrun("check $C/rc-loss-request-last.pcap");
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "       check for drops "));
+    checkrun_free(&r);
 }
 
 /* The capture lacks requests that the responder acknowledges, because a mirror port dropped their
@@ -589,6 +633,8 @@ SUITE("replay.check_causes", TEST(loss_before_a_timeout_is_described),
       TEST(loss_before_the_first_response_has_a_side), TEST(lost_atomic_response_has_a_side),
       TEST(losses_on_both_sides_are_named), TEST(packets_that_the_own_queue_refuses_are_named),
       TEST(reordered_retransmissions_are_no_full_queue), TEST(cause_of_a_slow_flow_is_reported),
+      TEST(responses_later_than_the_timeout_are_not_lost),
+      TEST(a_loss_that_may_be_a_delay_is_not_certain),
       TEST(nak_for_an_uncaptured_request_has_no_side), TEST(naks_after_rnr_naks_show_no_loss),
       TEST(duplicates_without_identification_are_no_retransmissions),
       TEST(requests_that_only_the_capture_lacks_are_not_lost),

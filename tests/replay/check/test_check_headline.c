@@ -29,28 +29,28 @@ static void headline_names_the_worst_trouble(void)
          "on 192.0.2.2 had no receive buffer ready, so 192.0.2.1 had to pause."},
         {"rc-loss-read-responses", "slow",
          "Connection #0 was slow: it spent 89 % of its 73.39 ms waiting, because data of a READ "
-         "was lost or late between the capture point and 192.0.2.1, and 192.0.2.1 sent the request "
-         "again only when its ACK timeout expired."},
+         "was lost, or later than the ACK timeout, between the capture point and 192.0.2.1, and "
+         "192.0.2.1 sent the request again only when its ACK timeout expired."},
         {"rc-loss-request-last", "slow",
          "Connection #0 was slow: it spent 86 % of its 78 ms waiting, because a packet was "
          "probably lost between 192.0.2.1 and the capture point, and 192.0.2.1 sent the request "
          "again only when its ACK timeout expired."},
         {"rc-loss-ack-unseen", "slow",
          "Connection #0 was slow: it spent 92 % of its 73.38 ms waiting, because a packet or its "
-         "response was lost or late between the capture point and 192.0.2.2, and 192.0.2.1 sent "
-         "the request again only when its ACK timeout expired."},
+         "response was lost, or later than the ACK timeout, between the capture point and "
+         "192.0.2.2, and 192.0.2.1 sent the request again only when its ACK timeout expired."},
         {"rc-loss-acks", "slow",
          "Connection #0 was slow: it spent 89 % of its 204.4 ms waiting, because a response was "
-         "lost or late between the capture point and 192.0.2.1, and 192.0.2.1 sent the request "
-         "again only when its ACK timeout expired."},
+         "lost, or later than the ACK timeout, between the capture point and 192.0.2.1, and "
+         "192.0.2.1 sent the request again only when its ACK timeout expired."},
         {"rc-loss-requests", "slow",
          "Connection #0 was slow: it spent 75 % of its 177.7 ms waiting, mostly because a packet "
-         "or its response was lost or late, and 192.0.2.1 sent the request again only when its "
-         "ACK timeout expired."},
+         "or its response was lost, or later than the ACK timeout, and 192.0.2.1 sent the request "
+         "again only when its ACK timeout expired."},
         {"rc-late-responses", "slow",
-         "Connection #0 was slow: it spent 35 % of its 969.5 ms waiting, mostly because 192.0.2.2 "
-         "or the path was so slow that the response came only after the ACK timeout of "
-         "192.0.2.1; no request was lost."},
+         "Connection #0 was slow: it spent 35 % of its 969.5 ms waiting, mostly because the "
+         "ACK timeout of 192.0.2.1 (63.64 ms to 89.33 ms) is shorter than the response time (up "
+         "to 121 ms): the retransmissions were unnecessary, and no request was lost."},
         {"uc-loss", "data lost",
          "Connection #0 lost at least 1 message for good: its service (UC) never retransmits."},
         {"rc-retry-exhausted", "stuck",
@@ -98,9 +98,10 @@ static void headlines_name_the_loss(void)
         {"uc-loss", "at least 1 of 4 messages was lost (1 packet): UC does not retransmit\n"},
         {"uc-loss-last", "it also loses the next SEND, or every later WRITE\n"},
         {"rc-loss-requests", " was spent waiting: "},
-        {"rc-loss-read-responses", "the READ response with PSN 266 was lost or late (restart in "
-                                   "frame 19): the capture contains the response; "
-                                   "check for drops from the capture point to 192.0.2.1\n"},
+        {"rc-loss-read-responses",
+         "the READ response with PSN 266 was lost, or later than the "
+         "ACK timeout (restart in frame 19): the capture contains the "
+         "response; if it was lost, check for drops from the capture point to 192.0.2.1\n"},
         {"rc-loss-read-responses", "1 of 11 packets (9.1 %) was retransmitted after a timeout\n"},
         {"rc-loss-request",
          "6 of 14 packets (43 %) were retransmitted after a sequence NAK, 1 that the NAK names and "

@@ -163,7 +163,8 @@ static void print_repeats(FILE *out, const struct roce_endpoint_summary *s, unsi
         if (retx->stalled_ns && retx->go_backs) {
             strbuf_addf(&t, ", ");
             strbuf_add_duration(&t, retx->stalled_ns / retx->go_backs);
-            strbuf_addf(&t, " late%s", retx->go_backs > 1 ? " on average" : "");
+            strbuf_addf(&t, " after the previous transmission%s",
+                        retx->go_backs > 1 ? " on average" : "");
         }
         sep = "; ";
     }
@@ -205,7 +206,7 @@ static void print_odds(FILE *out, const struct roce_conn_summary *sum, unsigned 
         sep = ", ";
     }
     if (s->timeout_max_ns) {
-        strbuf_addf(&t, "%s%s ", sep, alone ? "pauses of" : "timeout");
+        strbuf_addf(&t, "%s%s ", sep, alone ? "pauses of" : "ACK timeout after");
         strbuf_add_durations(&t, s->timeout_min_ns, s->timeout_max_ns);
     }
     if (t.len)

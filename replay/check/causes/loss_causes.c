@@ -266,6 +266,7 @@ static void say_late(struct strbuf *t, const struct slow_direction *w)
     if (!slow_is_spurious(w)) {
         strbuf_addf(t, ", %s ", slow_is_one_sided(w) ? "for" : "after");
         strbuf_add_durations(t, w->mine->timeout_min_ns, w->mine->timeout_max_ns);
+        strbuf_addf(t, slow_is_one_sided(w) ? "" : " of silence");
     }
     strbuf_addf(t, "; the requester retransmitted %" PRIu64 " packet%s", packets,
                 packets == 1 ? "" : "s");

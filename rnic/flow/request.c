@@ -664,9 +664,12 @@ static void note_silence(struct roce_ctx *ctx)
     if (roce_credit_wait(ctx))
         return;
     roce_count_idle(ctx);
-    if (ctx->silent_ns < ROCE_SILENCE_NS || !ctx->conn->paired ||
-        (roce_opcode_starts(ctx->pkt->op) && sent_nothing_before(ctx)))
+    if (ctx->silent_ns < ROCE_SILENCE_NS || !ctx->conn->paired)
         return;
+    if (roce_opcode_starts(ctx->pkt->op) && sent_nothing_before(ctx)) {
+        facts->idle_pauses++;
+        return;
+    }
     facts->silence.cnt++;
     us = ctx->silent_ns / 1000 < UINT32_MAX ? (uint32_t)(ctx->silent_ns / 1000) : UINT32_MAX;
     facts->silence.sum_ns += ctx->silent_ns;

@@ -4,8 +4,8 @@
 #include "check/base/conn_state.h"
 
 /* Silences are notable if they last at least TIME_PERCENT of the connection's duration, and at most
- * PACKETS_PERCENT of its packets follow a silence. If a program sends seldom, many packets follow a
- * silence; then silences are not notable. */
+ * PACKETS_PERCENT of its packets follow a silence or an idle pause. If a program sends seldom, many
+ * packets follow a pause; then silences are not notable. */
 #define TIME_PERCENT    10u
 #define PACKETS_PERCENT 1u
 /* Silences of similar lengths may be ACK timeouts. If the connection has at least SIMILAR_PACKETS
@@ -42,12 +42,13 @@ bool silence_is_notable(const struct roce_conn_summary *sum)
 {
     const struct roce_conn_facts *facts = &sum->facts;
     uint64_t packets = sum->side[0].packets + sum->side[1].packets;
+    uint64_t pauses = (uint64_t)facts->silence.cnt + facts->idle_pauses;
     unsigned percent =
         is_similar(facts) && packets >= SIMILAR_PACKETS ? SIMILAR_PERCENT : PACKETS_PERCENT;
 
     return facts->silence.cnt && facts->svc == ROCE_SVC_RC &&
            facts->silence.sum_ns / TIME_PERCENT >= check_conn_duration_ns(sum) / 100 &&
-           (facts->silence.cnt * UINT64_C(100) <= packets * percent || silence_is_inside(sum));
+           (pauses * 100 <= packets * percent || silence_is_inside(sum));
 }
 
 void silence_text(struct strbuf *t, const struct roce_conn_summary *sum)

@@ -379,11 +379,12 @@ struct roce_conn_facts {
     bool mtu_sure;   /* the path MTU is from CM or from a First packet */
     uint8_t qp_uses; /* number of uses of this QP pair */
     uint32_t first_frame, last_frame;
+    uint32_t idle_pauses; /* see silence */
     uint64_t first_time, last_time;
     /* Silences: times of at least 1 ms without a packet of the connection that end with a new
-     * request. Counted after the two directions are paired. Two kinds are not counted: waits for
-     * credits, and pauses between messages if the IPv4 identifications show that the requester sent
-     * nothing. */
+     * request. Counted after the two directions are paired. Waits for credits are not counted.
+     * Pauses between messages in which the requester sent nothing, as its IPv4 identifications
+     * show, are not counted here but in `idle_pauses`. */
     struct {
         uint32_t cnt : 30;
         uint32_t side : 1;   /* side that sent `frame` */

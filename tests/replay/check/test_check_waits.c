@@ -115,8 +115,8 @@ static void waits_without_a_loss_are_reported(void)
 
 /* Writes a capture of 200 SENDs and their ACKs, with `pauses` pauses, and checks the capture. The
  * first pause lasts 60 ms, and each further pause is `step` times 60 ms longer than the previous
- * pause. The IPv4 identifications show that the requester sent `lost` packets in each pause, which
- * the capture lacks. */
+ * pause. The IPv4 identifications show that the requester sent a packet in each of the first `lost`
+ * pauses, which the capture lacks. */
 static struct checkrun busy_with_pauses(unsigned pauses, unsigned step, unsigned lost)
 {
     struct flowgen g;
@@ -125,7 +125,7 @@ static struct checkrun busy_with_pauses(unsigned pauses, unsigned step, unsigned
     for (unsigned i = 0; i < 200; i++) {
         if (i % 10 == 9 && i / 10 < pauses) {
             flowgen_wait(&g, UINT64_C(60000000) * (1 + step * (i / 10)));
-            g.ip_id[0] = (uint16_t)(g.ip_id[0] + lost);
+            g.ip_id[0] = (uint16_t)(g.ip_id[0] + (i / 10 < lost));
         }
         flowgen_send(&g, 0, 64);
     }
@@ -138,7 +138,7 @@ static struct checkrun busy_with_pauses(unsigned pauses, unsigned step, unsigned
  * that pauses often must not be reported. */
 static void rare_silences_of_a_busy_connection_are_reported(void)
 {
-    struct checkrun r = busy_with_pauses(2, 0, 1);
+    struct checkrun r = busy_with_pauses(2, 0, 2);
     char *json = checkrun_read(checkrun_path("pauses.json"));
 
     CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "no packet was captured for 60.01 ms, 2×, the "
@@ -154,7 +154,7 @@ static void rare_silences_of_a_busy_connection_are_reported(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(json, "\"waits\":[{\"side\":\"a\",\"cause\":\"silence\","));
     free(json);
     checkrun_free(&r);
-    r = busy_with_pauses(10, 1, 1);
+    r = busy_with_pauses(10, 1, 10);
     CU_ASSERT_PTR_NULL(strstr(r.out, "no packet was captured"));
     CU_ASSERT_PTR_NULL(strstr(r.out, "paused"));
     checkrun_free(&r);
@@ -170,6 +170,10 @@ static void a_pause_without_a_lost_request_is_idle_time(void)
                                          "failed, stuck or slow."));
     CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "no request was in flight 9"));
     CU_ASSERT_PTR_NULL(strstr(r.out, "lost before the capture point"));
+    checkrun_free(&r);
+    /* a program that pauses often: a lost packet in one of ten pauses is no reason to report it */
+    r = busy_with_pauses(10, 0, 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(r.out, "No problem found"));
     checkrun_free(&r);
 }
 
@@ -242,7 +246,7 @@ static void silences_in_a_recording_of_rnic_run_are_idle_time(void)
     };
 
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct checkrun r = busy_with_pauses(2, 0, 1);
+        struct checkrun r = busy_with_pauses(2, 0, 2);
 
         checkrun_free(&r);
         r = checkrun("edit -q --impair set=ip4.src=%s@dir=request --impair "

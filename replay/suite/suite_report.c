@@ -22,6 +22,8 @@ void suite_totals_of(struct suite_totals *totals, const struct job *jobs, size_t
         totals->lacking += n->missing > 0;
         totals->damaged += n->damaged;
         totals->with_damage += n->damaged > 0;
+        totals->inconclusive += n->inconclusive;
+        totals->in_doubt += n->inconclusive > 0;
         totals->outcome[jobs[i].outcome]++;
         totals->unexpected[jobs[i].outcome] += !job_as_expected(&jobs[i]);
     }
@@ -55,6 +57,16 @@ static void tell_unexpected(FILE *out, const struct job *job)
             outcome_name(job->outcome));
 }
 
+/* Prints the reasons why a capture with the expected outcome detects fewer regressions. */
+static void print_warnings(FILE *out, const struct job *job)
+{
+    if (job->counts.inconclusive) {
+        put_escaped(out, job->item->path);
+        fprintf(out, ": %zu packet%s inconclusive\n", job->counts.inconclusive,
+                job->counts.inconclusive == 1 ? "" : "s");
+    }
+}
+
 void suite_text(FILE *out, const struct suite_totals *totals, const struct job *jobs, size_t cnt,
                 bool all)
 {
@@ -76,9 +88,14 @@ void suite_text(FILE *out, const struct suite_totals *totals, const struct job *
             first = 0;
         }
     if (unexpected)
-        fprintf(out, "; %zu not as expected\n", unexpected);
+        fprintf(out, "; %zu not as expected", unexpected);
     else
-        fputs("; all as expected\n", out);
+        fputs("; all as expected", out);
+    if (totals->inconclusive)
+        fprintf(out, "; %zu packet%s inconclusive in %zu capture%s", totals->inconclusive,
+                totals->inconclusive == 1 ? "" : "s", totals->in_doubt,
+                totals->in_doubt == 1 ? "" : "s");
+    fputc('\n', out);
     if (totals->cut)
         fprintf(out, "payload not compared in %zu capture%s with cut packets\n", totals->cut,
                 totals->cut == 1 ? "" : "s");
@@ -89,6 +106,8 @@ void suite_text(FILE *out, const struct suite_totals *totals, const struct job *
         fprintf(out, "%zu damaged response%s in %zu capture%s, not compared\n", totals->damaged,
                 totals->damaged == 1 ? "" : "s", totals->with_damage,
                 totals->with_damage == 1 ? "" : "s");
+    for (size_t i = 0; i < cnt; i++)
+        print_warnings(out, &jobs[i]);
     for (size_t i = 0; i < cnt; i++) {
         const struct job *job = &jobs[i];
 
@@ -169,6 +188,29 @@ static void put_diffs(FILE *out, const json_t *diffs, const char *what, size_t i
     fputs("</system-out>\n", out);
 }
 
+/* Writes the inconclusive responses and requests of one direction into its test case. */
+static void put_inconclusive(FILE *out, const json_t *side)
+{
+    const json_t *responses =
+        json_object_get(json_object_get(side, "as_responder"), "inconclusive");
+    const json_t *requests = json_object_get(json_object_get(side, "as_requester"), "inconclusive");
+    const json_t *reason;
+    size_t i;
+
+    json_array_foreach(json_object_get(responses, "reasons"), i, reason)
+    {
+        fprintf(out, "      <system-out>responses inconclusive: %d, because the capture ",
+                (int)json_integer_value(json_object_get(reason, "responses")));
+        xml_escape(out, text_of_member(reason, "capture"));
+        fputs("</system-out>\n", out);
+    }
+    if (json_integer_value(requests))
+        fprintf(out,
+                "      <system-out>requests inconclusive: %d, because the capture lacks a READ "
+                "request</system-out>\n",
+                (int)json_integer_value(requests));
+}
+
 static void put_direction(FILE *out, const struct job *job, const json_t *diffs, size_t idx,
                           const json_t *side)
 {
@@ -189,6 +231,7 @@ static void put_direction(FILE *out, const struct job *job, const json_t *diffs,
     }
     if (job->outcome != OUTCOME_FAIL || job->expected != OUTCOME_FAIL)
         put_diffs(out, diffs, "direction", idx);
+    put_inconclusive(out, side);
     fputs("    </testcase>\n", out);
 }
 
@@ -268,6 +311,11 @@ void suite_junit(FILE *out, const struct suite_totals *totals, const struct job 
         fprintf(out, "\" tests=\"%zu\" failures=\"%zu\" errors=\"%d\">\n",
                 job->counts.directions + job->counts.streams + job->counts.exchanges + 1,
                 failure_cnt(job), !job_as_expected(job) && job->outcome != OUTCOME_FAIL);
+        if (job->counts.inconclusive)
+            fprintf(out,
+                    "    <properties><property name=\"inconclusive\" value=\"%zu\"/>"
+                    "</properties>\n",
+                    job->counts.inconclusive);
         put_capture(out, job);
         json_array_foreach(json_object_get(report, "directions"), k, side)
             put_direction(out, job, diffs, k, side);
@@ -290,10 +338,11 @@ void suite_junit(FILE *out, const struct suite_totals *totals, const struct job 
 static json_t *summary_json(const struct suite_totals *totals)
 {
     json_t *summary = json_pack(
-        "{s:i, s:I, s:I, s:I, s:I, s:I, s:I}", "schema_version", SUITE_JSON_VERSION, "captures",
-        (json_int_t)totals->captures, "directions", (json_int_t)totals->directions, "streams",
-        (json_int_t)totals->streams, "exchanges", (json_int_t)totals->exchanges, "unexpected",
-        (json_int_t)unexpected_cnt(totals), "responses_missing", (json_int_t)totals->missing);
+        "{s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "schema_version", SUITE_JSON_VERSION,
+        "captures", (json_int_t)totals->captures, "directions", (json_int_t)totals->directions,
+        "streams", (json_int_t)totals->streams, "exchanges", (json_int_t)totals->exchanges,
+        "unexpected", (json_int_t)unexpected_cnt(totals), "responses_missing",
+        (json_int_t)totals->missing, "inconclusive", (json_int_t)totals->inconclusive);
 
     for (int i = 0; i < OUTCOME_CNT; i++)
         json_object_set_new(summary, outcome_name((enum outcome)i),

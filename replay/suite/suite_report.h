@@ -14,12 +14,14 @@ struct suite_totals {
     size_t directions; /* number of directions in all captures. A direction is the requests of
                         * one QP of a connection, and the responses to them */
     size_t streams;
-    size_t exchanges;   /* number of ends of CM exchanges */
-    size_t cut;         /* number of captures with packets whose payload the snaplen cut */
-    size_t missing;     /* number of responses that our RNIC sent but the captures lack */
-    size_t lacking;     /* number of captures in which a response of our RNIC is missing */
-    size_t damaged;     /* number of damaged responses in all captures, which are not compared */
-    size_t with_damage; /* number of captures with a damaged response */
+    size_t exchanges;    /* number of ends of CM exchanges */
+    size_t cut;          /* number of captures with packets whose payload the snaplen cut */
+    size_t missing;      /* number of responses that our RNIC sent but the captures lack */
+    size_t lacking;      /* number of captures in which a response of our RNIC is missing */
+    size_t damaged;      /* number of damaged responses in all captures, which are not compared */
+    size_t with_damage;  /* number of captures with a damaged response */
+    size_t inconclusive; /* number of inconclusive responses and requests in all captures */
+    size_t in_doubt;     /* number of captures with an inconclusive response or request */
     size_t outcome[OUTCOME_CNT];
     size_t unexpected[OUTCOME_CNT]; /* for each outcome: number of captures that had this outcome
                                      * unexpectedly */

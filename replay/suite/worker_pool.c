@@ -48,6 +48,8 @@ void job_count(void *ctx, const char *list, const json_t *element)
 {
     struct job_counts *counts = ctx;
     const json_t *ours = json_object_get(element, "as_responder");
+    const json_t *requester = json_object_get(element, "as_requester");
+    const json_t *doubts = json_object_get(ours, "inconclusive");
     const json_t *ignored = json_object_get(ours, "ignored");
     const char *verdict = json_string_value(json_object_get(element, "verdict"));
 
@@ -58,6 +60,8 @@ void job_count(void *ctx, const char *list, const json_t *element)
     counts->cut += json_integer_value(json_object_get(ours, "cut_payloads")) > 0;
     counts->missing += (size_t)json_integer_value(json_object_get(ignored, "not_captured"));
     counts->damaged += (size_t)json_integer_value(json_object_get(ignored, "damaged"));
+    counts->inconclusive += (size_t)json_integer_value(json_object_get(doubts, "responses"));
+    counts->inconclusive += (size_t)json_integer_value(json_object_get(requester, "inconclusive"));
 }
 
 /* Counts the directions, streams and exchanges of a replay without a JSON report. With a JSON
@@ -65,15 +69,19 @@ void job_count(void *ctx, const char *list, const json_t *element)
 static void count_parts(struct job_counts *counts, const struct replay *replay)
 {
     const struct response_result *all = replay->responses.result;
+    const struct request_result *requests = replay->requests.result;
 
     counts->directions = replay->session.dir_cnt;
     for (uint32_t i = 0; i < replay->session.dir_cnt; i++) {
         counts->failed += report_run_verdict(replay, i) == VERDICT_FAIL;
+        if (requests && requests[i].verdict != VERDICT_SKIPPED)
+            counts->inconclusive += requests[i].inconclusive;
         if (!all || all[i].verdict == VERDICT_SKIPPED)
             continue;
         counts->cut += replay->session.dir[i].setup.cut > 0;
         counts->missing += all[i].not_captured;
         counts->damaged += all[i].damaged;
+        counts->inconclusive += all[i].inconclusive;
     }
     counts->streams = replay->dgrams.cnt;
     for (uint32_t i = 0; i < replay->dgrams.cnt; i++)
@@ -293,12 +301,13 @@ static void read_files(struct job *job, const struct job_files *files)
 static int exit_worker(const struct job *job, FILE *result)
 {
     const struct job_counts *n = &job->counts;
-    json_t *all = json_pack("{s:i, s:o, s:o, s:[IIIIIII]}", "outcome", (int)job->outcome, "fault",
-                            job->error ? json_lossy_string(job->error) : json_null(), "ladders",
-                            job->ladders ? json_lossy_string(job->ladders) : json_null(), "counts",
-                            (json_int_t)n->directions, (json_int_t)n->streams,
-                            (json_int_t)n->exchanges, (json_int_t)n->failed, (json_int_t)n->cut,
-                            (json_int_t)n->missing, (json_int_t)n->damaged);
+    json_t *all =
+        json_pack("{s:i, s:o, s:o, s:[IIIIIIII]}", "outcome", (int)job->outcome, "fault",
+                  job->error ? json_lossy_string(job->error) : json_null(), "ladders",
+                  job->ladders ? json_lossy_string(job->ladders) : json_null(), "counts",
+                  (json_int_t)n->directions, (json_int_t)n->streams, (json_int_t)n->exchanges,
+                  (json_int_t)n->failed, (json_int_t)n->cut, (json_int_t)n->missing,
+                  (json_int_t)n->damaged, (json_int_t)n->inconclusive);
     int rc = !all || json_dumpf(all, result, 0) != 0 || fflush(result) != 0 ? -1 : 0;
 
     json_decref(all);
@@ -342,9 +351,10 @@ static int start_worker(struct job *job, struct worker *w, const struct job_opti
 static void read_result(struct job *job, const json_t *all)
 {
     const json_t *n = json_object_get(all, "counts");
-    size_t *const member[] = {&job->counts.directions, &job->counts.streams, &job->counts.exchanges,
-                              &job->counts.failed,     &job->counts.cut,     &job->counts.missing,
-                              &job->counts.damaged};
+    size_t *const member[] = {&job->counts.directions, &job->counts.streams,
+                              &job->counts.exchanges,  &job->counts.failed,
+                              &job->counts.cut,        &job->counts.missing,
+                              &job->counts.damaged,    &job->counts.inconclusive};
 
     job->outcome = (enum outcome)json_integer_value(json_object_get(all, "outcome"));
     if (json_is_string(json_object_get(all, "fault")))

@@ -34,10 +34,12 @@ struct job_options {
 /* Counts of one replay, for the summary. */
 struct job_counts {
     size_t directions, streams, exchanges;
-    size_t failed;  /* number of directions, streams and exchanges with the verdict FAIL */
-    size_t cut;     /* number of directions with a payload that the snaplen cut */
-    size_t missing; /* number of responses that our RNIC sent but the capture lacks */
-    size_t damaged; /* number of responses with a wrong ICRC or form, which are not compared */
+    size_t failed;       /* number of directions, streams and exchanges with the verdict FAIL */
+    size_t cut;          /* number of directions with a payload that the snaplen cut */
+    size_t missing;      /* number of responses that our RNIC sent but the capture lacks */
+    size_t damaged;      /* number of responses with a wrong ICRC or form, which are not compared */
+    size_t inconclusive; /* number of responses and requests with a difference that a packet that
+                          * the capture lacks may explain */
 };
 
 struct job {

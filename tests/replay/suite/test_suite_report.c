@@ -241,7 +241,33 @@ static void page_of_a_folder_leads_with_the_failure(void)
                     0, "1", "");
 }
 
-SUITE("replay.suite_report", TEST(says_what_is_wrong_in_one_line), TEST(outputs_never_share_a_file),
+/* The capture lacks its first request, so one response is inconclusive. */
+static void inconclusive_responses_are_counted(void)
+{
+    static const char folder[] = "mkdir -p $T/doubt && cp " HOLDS " $T/doubt && $R edit -q "
+                                 "--impair drop@frame=1 $C/rc-loss-nak.pcap $T/doubt/x.pcap && ";
+    char command[512];
+
+    snprintf(command, sizeof(command), "%s$R replay $T/doubt", folder);
+    CHECKRUN_EXPECT(command, 0, ": 2 PASS; all as expected; 1 packet inconclusive in 1 capture\n",
+                    "");
+    CHECKRUN_EXPECT("$R replay $T/doubt", 0, "/doubt/x.pcap: 1 packet inconclusive\n", "");
+    CHECKRUN_EXPECT("$R replay --json $T/doubt.json $T/doubt; cat $T/doubt.json", 0,
+                    "\"inconclusive\": 1,\n    \"PASS\": 2,", "");
+    CHECKRUN_EXPECT("$R replay --json $T/doubt.json $T/doubt", 0, "1 packet inconclusive in", "");
+    CHECKRUN_EXPECT("$R replay --junit - $T/doubt", 0,
+                    "<properties><property name=\"inconclusive\" value=\"1\"/></properties>", "");
+    CHECKRUN_EXPECT("$R replay --junit - $T/doubt", 0,
+                    "<system-out>responses inconclusive: 1, because the capture lacks requests",
+                    "");
+    CHECKRUN_EXPECT(
+        "for i in 1 2; do $R replay -q --shard $i/2 --json $T/$i.json $T/doubt || exit; "
+        "done; $R merge $T/1.json $T/2.json",
+        0, "; 1 packet inconclusive in 1 capture\n", "");
+}
+
+SUITE("replay.suite_report", TEST(inconclusive_responses_are_counted),
+      TEST(says_what_is_wrong_in_one_line), TEST(outputs_never_share_a_file),
       TEST(full_disk_is_reported_once), TEST(files_give_three_kinds_of_status),
       TEST(files_are_reported_in_order), TEST(a_folder_without_a_manifest_must_hold),
       TEST(manifest_determines_the_expected_results), TEST(error_in_a_manifest_names_the_line),

@@ -131,9 +131,9 @@ static void print_result(const struct import_options *options, const struct impo
            added->frames, added->of, added->all ? "all connections" : added->text,
            verdict_name(added->verdict));
     if (added->verdict == VERDICT_FAIL)
-        printf("the expected verdict of this capture is now FAIL; the differences: "
-               "%s/captures/%s.verdict.txt\n",
-               options->folder, added->name);
+        printf("%s/manifest.tsv now expects FAIL of this capture, so it detects no regression; "
+               "to see the differences: rocedrill replay -v %s\n",
+               options->folder, options->folder);
     if (added->cut)
         printf(
             "payload not compared: %u packet%s cut; for a complete test, capture whole packets\n",

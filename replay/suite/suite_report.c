@@ -60,6 +60,10 @@ static void tell_unexpected(FILE *out, const struct job *job)
 /* Prints the reasons why a capture with the expected outcome detects fewer regressions. */
 static void print_warnings(FILE *out, const struct job *job)
 {
+    if (job->outcome == OUTCOME_FAIL && job->expected == OUTCOME_FAIL) {
+        put_escaped(out, job->item->path);
+        fputs(": FAIL, as manifest.tsv expects: this capture detects no regression\n", out);
+    }
     if (job->counts.inconclusive) {
         put_escaped(out, job->item->path);
         fprintf(out, ": %zu packet%s inconclusive\n", job->counts.inconclusive,

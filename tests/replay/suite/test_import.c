@@ -73,6 +73,16 @@ static void difference_survives_the_import(void)
                     "replay: FAIL", "");
     CHECKRUN_EXPECT("$R replay $T/g; cut -f1,5 $T/g/manifest.tsv", 0, "m.pcap\tFAIL\na.pcap\tFAIL",
                     "");
+    /* The import names only files that exist, and each replay names the captures that must fail. */
+    CHECKRUN_EXPECT(
+        "$R import --replace --to $T/g $T/m.pcapng | sed -n 2p", 0,
+        "/g/manifest.tsv now expects FAIL of this capture, so it detects no regression; "
+        "to see the differences: rocedrill replay -v ",
+        "");
+    CHECKRUN_EXPECT("$R replay -v $T/g", 0, "\n  difference ", "");
+    CHECKRUN_EXPECT("$R replay $T/g", 0,
+                    "/m.pcap: FAIL, as manifest.tsv expects: this capture detects no regression\n",
+                    "");
 }
 
 /* A READ returns wrong bytes. After the payload was masked, the replay must still report this READ,

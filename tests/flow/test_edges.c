@@ -39,6 +39,63 @@ static void reserved_syndromes_are_reported(void)
     }
 }
 
+/* Six messages, SENDs or READs after the first one. The response to message `wrong` has an MSN that
+ * differs by `off`. Returns the frame of the only finding about an MSN, or 0 if there is none or
+ * more than one. `before`: number of messages before the capture. `wrong_frame`: receives the frame
+ * of the response with the wrong MSN. */
+static uint32_t frame_of_wrong_msn(uint32_t before, int wrong, int off, bool reads,
+                                   uint32_t *wrong_frame)
+{
+    uint32_t frame = 0, cnt = 0;
+    struct flowgen g;
+
+    flowgen_begin(&g);
+    g.conn.msn[0] = before;
+    for (int i = 0; i < 6; i++) {
+        struct roce_pkt p;
+        bool read = reads && i > 0;
+
+        p = flowgen_put_req(&g, 0, read ? ROCE_OP_RC_READ_REQUEST : ROCE_OP_RC_SEND_ONLY,
+                            read ? 2 * g.mtu : 64);
+        g.conn.msn[0] = (g.conn.msn[0] + (uint32_t)(i == wrong ? off : 0)) & ROCE_PSN_MASK;
+        if (read)
+            flowgen_read_resp(&g, 1, p.bth.psn, 2 * g.mtu, 0, 1);
+        else
+            flowgen_ack(&g, 1, p.bth.psn, ACK_31);
+        g.conn.msn[0] = (g.conn.msn[0] - (uint32_t)(i == wrong ? off : 0)) & ROCE_PSN_MASK;
+        if (i == wrong)
+            *wrong_frame = (uint32_t)g.frame_cnt;
+    }
+    end(&g);
+    for (uint32_t i = 0; i < v.finding_cnt; i++)
+        if (v.finding[i].rule == ROCE_RULE_MSN || v.finding[i].rule == ROCE_RULE_MSN_TOO_HIGH) {
+            frame = v.finding[i].frame;
+            cnt++;
+        }
+    return cnt == 1 ? frame : 0;
+}
+
+/* The first responses of a capture set the MSN reference. If one of them has a wrong MSN, the later
+ * responses show which one, and the finding has its frame. */
+static void a_wrong_msn_among_the_first_has_its_frame(void)
+{
+    static const struct {
+        uint32_t before;
+        int wrong, off;
+        bool reads;
+    } rows[] = {{0, 0, 8, false},  {0, 0, -1, false}, {0, 0, 1, false},  {0, 1, 8, false},
+                {0, 1, -1, false}, {5, 0, 8, false},  {5, 0, -1, false}, {5, 1, 8, false},
+                {5, 1, -1, false}, {5, 0, 8, true},   {5, 0, -1, true},  {0, 0, 8, true}};
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        uint32_t wrong = 0, frame = frame_of_wrong_msn(rows[i].before, rows[i].wrong, rows[i].off,
+                                                       rows[i].reads, &wrong);
+
+        if (frame != wrong)
+            suite_fail(__FILE__, __LINE__, "row %zu: frame %u instead of %u", i, frame, wrong);
+    }
+}
+
 /* A request is captured damaged or malformed, and is acknowledged without a retransmission. Such a
  * request must not count as missing or as not captured. */
 static void damaged_request_is_not_missing(void)
@@ -538,7 +595,8 @@ static void unaligned_atomic_write_that_is_executed_is_reported(void)
     }
 }
 
-SUITE("flow.edges", TEST(reserved_syndromes_are_reported), TEST(damaged_request_is_not_missing),
+SUITE("flow.edges", TEST(a_wrong_msn_among_the_first_has_its_frame),
+      TEST(reserved_syndromes_are_reported), TEST(damaged_request_is_not_missing),
       TEST(nak_inside_a_read_acknowledges_the_missing_request_before_it),
       TEST(pad_bytes_are_one_warning), TEST(nak_syndromes_of_data_responses_are_reported),
       TEST(rising_credits_are_an_update), TEST(credits_wrap_with_the_msn),

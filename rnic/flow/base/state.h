@@ -335,6 +335,22 @@ struct roce_deferred_findings {
 
 /* Rarely used counters of an endpoint, allocated at first use. The names and meanings are those of
  * struct roce_endpoint_summary, except where a comment describes them. */
+/* Response with an MSN. `cum`: value of roce_sent_packet.cum of the newest request that the MSN
+ * must count. */
+struct roce_msn_point {
+    uint64_t time;
+    uint32_t frame, msn, cum;
+};
+
+/* The response that set the MSN reference, and the next response, which contradicts it. A later
+ * response shows which of the two is wrong. Valid while the MSN reference equals `ref`, and
+ * other.frame is not 0. */
+struct roce_msn_doubt {
+    struct roce_msn_point ref, other;
+    uint32_t max; /* highest MSN that `other` may have if `ref` is right */
+    bool part;    /* `other` is not the last response to a READ */
+};
+
 struct roce_cold_counters {
     /* One of the latest NAKs or RNR NAKs of the endpoint, or one of the latest datagrams of a UD
      * QP. The analysis compares later packets with it to detect copies. frame 0: unused entry. */
@@ -344,6 +360,7 @@ struct roce_cold_counters {
         uint64_t time;
     } recent[ROCE_RECENT_CNT];
     uint8_t recent_next;
+    struct roce_msn_doubt msn_doubt;
     uint64_t missing_psns, missing_repeats, unheeded_naks, unseen_acked;
     /* missing_read_psns: number of PSNs in missing_psns that belong to a READ request but are not
      * its first PSN. unseen_read_psns: number of such PSNs in unseen_acked. */

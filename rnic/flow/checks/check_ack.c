@@ -138,6 +138,153 @@ static struct roce_sent_packet *newest_counted(struct roce_ctx *ctx, struct roce
     return e;
 }
 
+/* Returns the two responses with contradicting MSNs, or NULL if there are none. */
+static struct roce_msn_doubt *msn_doubt(const struct roce_endpoint *responder)
+{
+    const struct roce_rsp *rsp = &responder->rsp;
+    struct roce_msn_doubt *doubt =
+        responder->counts.cold ? &responder->counts.cold->msn_doubt : NULL;
+
+    return doubt && doubt->other.frame && rsp->msn_ref && rsp->msn_ref_hits == 0 &&
+                   doubt->ref.msn == rsp->msn_ref_msn && doubt->ref.cum == rsp->msn_ref_cum
+               ? doubt
+               : NULL;
+}
+
+/* Reports that response `p` has a wrong MSN. `max`: highest MSN that the number of messages sent
+ * permits. */
+static void report_msn(const struct roce_ctx *ctx, const struct roce_msn_point *p,
+                       uint32_t expected, uint32_t max)
+{
+    struct roce_ctx then = *ctx;
+
+    then.frame = p->frame;
+    then.time = p->time;
+    then.result = NULL; /* the result of the current packet */
+    if (roce_diff(p->msn, max) > 0)
+        REPORT(&then, MSN_TOO_HIGH, "aeth.msn", max & ROCE_PSN_MASK, p->msn,
+               .rel = ROCE_REL_AT_MOST, .weak = true);
+    else
+        REPORT(&then, MSN, "aeth.msn", expected & ROCE_PSN_MASK, p->msn, .weak = true);
+}
+
+static void report_other(const struct roce_ctx *ctx, const struct roce_msn_doubt *doubt)
+{
+    report_msn(ctx, &doubt->other, doubt->ref.msn + doubt->other.cum - doubt->ref.cum, doubt->max);
+}
+
+/* Reports the response that set the MSN reference. Its MSN was expected to be `expected`. It may be
+ * the response to a retransmission and count later messages, but not more than the current response
+ * to `e`. It cannot count the message of `e` if this was sent later. */
+static void report_reference(const struct roce_ctx *ctx, const struct roce_msn_point *ref,
+                             const struct roce_sent_packet *e, uint32_t expected)
+{
+    const int32_t off = roce_diff(ref->msn, expected);
+
+    if (off < 0 ||
+        (off > 0 && roce_diff(ref->msn, ctx->pkt->aeth.msn) >= (e->frame > ref->frame ? 0 : 1)))
+        report_msn(ctx, ref, expected, ref->msn);
+}
+
+/* Returns the response that set the MSN reference. Its frame is 0 unless it is the response before
+ * the current one. */
+static struct roce_msn_point reference_of(const struct roce_ctx *ctx)
+{
+    const struct roce_rsp *rsp = &ctx->sender->rsp;
+    const uint64_t ago = UINT64_C(1000) * (uint32_t)(roce_us(ctx->time) - rsp->last_us);
+    const bool before = rsp->msn_ref && rsp->msn_ref_hits == 0 &&
+                        rsp->last_msn == rsp->msn_ref_msn &&
+                        roce_opcode_has(roce_opcode(rsp->last_op), ROCE_HDR_AETH);
+
+    return (struct roce_msn_point){.frame = before ? rsp->last_frame : 0,
+                                   .time = ago < ctx->time ? ctx->time - ago : 0,
+                                   .msn = rsp->msn_ref_msn,
+                                   .cum = rsp->msn_ref_cum};
+}
+
+/* Returns the number of messages that were captured after request `e`, or a high number if requests
+ * in between were not captured. */
+static int32_t messages_after(const struct roce_req *req, const struct roce_sent_packet *e)
+{
+    const struct roce_sent_packet *tail = roce_window_tail(&req->win);
+
+    return tail->run_id == e->run_id ? (int32_t)(tail->cum - e->cum) : INT32_MAX / 2;
+}
+
+/* Returns whether the MSN of the current response contradicts the reference, which predicts a value
+ * that is lower by `off`. A READ response or Atomic ACK may also count the `ahead` messages after
+ * its request. `part`: not the last response to a READ, so that it need not count the READ. */
+static bool contradicts_ref(const struct roce_ctx *ctx, int32_t off, int32_t ahead, bool part)
+{
+    return off < (part ? -1 : 0) || off > (ctx->pkt->op->kind == ROCE_KIND_ACK ? 0 : ahead);
+}
+
+/* Stores the current response, which contradicts the response that set the reference. The next
+ * response shows which of the two is wrong. Returns whether the two were stored. */
+static bool doubt_msn(struct roce_ctx *ctx, const struct roce_sent_packet *e, int32_t ahead,
+                      bool part)
+{
+    const struct roce_msn_point ref = reference_of(ctx);
+    struct roce_cold_counters *cold;
+
+    if (!ref.frame)
+        return false;
+    cold = roce_cold(ctx->flow, ctx->sender);
+    if (cold != ctx->sender->counts.cold)
+        return false;
+    cold->msn_doubt =
+        (struct roce_msn_doubt){.ref = ref,
+                                .other = {ctx->time, ctx->frame, ctx->pkt->aeth.msn, e->cum},
+                                .max = ref.msn + e->cum - ref.cum + (uint32_t)ahead,
+                                .part = part};
+    return true;
+}
+
+/* Decides with the current response which of two contradicting responses is wrong, and reports it.
+ * Returns whether the reference is the wrong one. */
+static bool decide_msn(struct roce_ctx *ctx, const struct roce_sent_packet *e, int32_t off,
+                       int32_t ahead)
+{
+    struct roce_msn_doubt *doubt = msn_doubt(ctx->sender);
+    const uint32_t msn = ctx->pkt->aeth.msn;
+    bool wrong = false;
+    int32_t other;
+
+    if (!doubt)
+        return false;
+    other = roce_diff(msn, doubt->other.msn + e->cum - doubt->other.cum);
+    if (off != 0 && contradicts_ref(ctx, off, ahead, false) &&
+        (other == 0 || (doubt->part && other == 1))) {
+        report_reference(ctx, &doubt->ref, e, msn + doubt->ref.cum - e->cum);
+        wrong = true;
+    } else if (off == 0 || roce_diff(doubt->other.msn, doubt->max) > 0) {
+        report_other(ctx, doubt);
+    }
+    doubt->other.frame = 0;
+    return wrong;
+}
+
+/* The current response shows that the capture contains the start of the connection, before message
+ * number `base`. Reports the previous response if it set another reference. */
+static void check_first_msn(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
+                            uint32_t base)
+{
+    const struct roce_msn_doubt *doubt = msn_doubt(ctx->sender);
+    const struct roce_msn_point ref = doubt ? doubt->ref : reference_of(ctx);
+
+    if (ref.frame)
+        report_reference(ctx, &ref, e, ref.cum - base);
+}
+
+void roce_check_msn_end(struct roce_ctx *ctx, struct roce_endpoint *responder)
+{
+    struct roce_msn_doubt *doubt = msn_doubt(responder);
+
+    ctx->sender = responder;
+    if (doubt && roce_diff(doubt->other.msn, doubt->max) > 0)
+        report_other(ctx, doubt);
+}
+
 /* Updates the MSN reference: an MSN and the number of messages that it counts. Returns whether the
  * reference is valid for `e`. A PSN gap makes the reference invalid, because the number of missing
  * messages is unknown. If the connection was captured from its start, the MSN counts from 0 (R102).
@@ -154,7 +301,8 @@ static bool update_msn_ref(struct roce_ctx *ctx, struct roce_req *req, struct ro
     /* C9-148: a responder may count a READ in the MSN from the first response to the READ on, or
      * only from the last response on */
     bool part = read && roce_sent_end(e) != ((pkt->bth.psn + 1) & ROCE_PSN_MASK);
-    int32_t off;
+    int32_t off, ahead = messages_after(req, e);
+    bool single, wrong;
 
     if (rsp->msn_ref && rsp->msn_ref_run != e->run_id)
         rsp->msn_ref = false;
@@ -174,26 +322,32 @@ static bool update_msn_ref(struct roce_ctx *ctx, struct roce_req *req, struct ro
         first = req->base_sure;
     }
     if (first) {
+        check_first_msn(ctx, e, roce_sent_number(oldest));
         rsp->msn_ref_cum = roce_sent_number(oldest);
         rsp->msn_ref_msn = 0;
         rsp->msn_ref_run = e->run_id;
         rsp->msn_ref_hits = MSN_REF_HITS;
         return rsp->msn_ref = true;
     }
-    if (part)
-        return rsp->msn_ref; /* the MSN may or may not count the READ, so infer no reference from
-                              * it */
+    single = rsp->msn_ref && rsp->msn_ref_hits == 0;
+    off =
+        rsp->msn_ref ? roce_diff(pkt->aeth.msn, rsp->msn_ref_msn + e->cum - rsp->msn_ref_cum) : -1;
+    if (part) /* the MSN may or may not count the READ, so infer no reference from it */
+        return rsp->msn_ref && !(single && contradicts_ref(ctx, off, ahead, true) &&
+                                 doubt_msn(ctx, e, ahead, true));
     if ((pkt->op->kind != ROCE_KIND_ACK && e->tries > 1) ||
         (req->una_known && roce_diff((pkt->bth.psn + 1) & ROCE_PSN_MASK, req->una) <= 0))
         return rsp->msn_ref; /* the response may answer a retransmission: its MSN then also
                               * counts messages after `e` */
-    off =
-        rsp->msn_ref ? roce_diff(pkt->aeth.msn, rsp->msn_ref_msn + e->cum - rsp->msn_ref_cum) : -1;
-    if (off > 0)
+    wrong = single && decide_msn(ctx, e, off, ahead);
+    if (single && !wrong && contradicts_ref(ctx, off, ahead, false) &&
+        doubt_msn(ctx, e, ahead, false))
+        return false;
+    if (off > 0 && !wrong)
         return true;
     if (off == 0 && e->cum == rsp->msn_ref_cum)
         return true;
-    rsp->msn_ref_hits = off == 0 ? (uint8_t)(rsp->msn_ref_hits + 1) : 0;
+    rsp->msn_ref_hits = off == 0 || wrong ? (uint8_t)(rsp->msn_ref_hits + 1) : 0;
     rsp->msn_ref = true;
     rsp->msn_ref_run = e->run_id;
     rsp->msn_ref_cum = e->cum;

@@ -13,6 +13,10 @@ void roce_check_aeth(struct roce_ctx *ctx);
 /* Checks the MSN of the current response against the requests of `req`. */
 void roce_check_msn(struct roce_ctx *ctx, struct roce_req *req);
 
+/* Reports the responses of `responder` with an MSN that was undecided at the end of the connection.
+ */
+void roce_check_msn_end(struct roce_ctx *ctx, struct roce_endpoint *responder);
+
 /* Returns whether `msn` is certainly the right MSN for a positive ACK with the last PSN of `e`. */
 bool roce_msn_fits(const struct roce_rsp *rsp, const struct roce_sent_packet *e, uint32_t msn);
 

@@ -5,6 +5,7 @@
 #include "flow/base/counters.h"
 #include "flow/base/rate.h"
 #include "flow/base/report.h"
+#include "flow/checks/check_ack.h"
 #include "flow/checks/check_cnp.h"
 #include "flow/checks/check_format.h"
 #include "flow/checks/check_read.h"
@@ -260,6 +261,7 @@ static void end_side(struct roce_ctx *ctx, struct roce_endpoint *side)
 
     ctx->sender = side;
     then = *ctx;
+    roce_check_msn_end(&then, side);
     roce_check_migreq_end(ctx);
     roce_check_ports_end(ctx);
     roce_rate_end(ctx, side);

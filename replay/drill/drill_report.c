@@ -333,7 +333,7 @@ static const char *meaning(unsigned v)
     switch (v) {
     case DRILL_KNOWN:
         return "known: the device deviates from the specification only in ways that the drill "
-               "lists";
+               "lists; traces/linux-rxe.md describes ids such as D10";
     case DRILL_INCONCLUSIVE:
         return "inconclusive: the specification permits what the device did, but the drill cannot "
                "test its purpose then";

@@ -377,25 +377,26 @@ static int dissect_dc(const struct dissection *w, packet_info *pinfo, proto_tree
 static int dissect_packet(struct dissection *w, packet_info *pinfo, proto_tree *tree)
 {
     bool tapped = have_tap_listener(tap_roce) || have_tap_listener(tap_object);
+    bool tree_wanted = is_tree_wanted(pinfo, tree);
     proto_item *item;
     proto_tree *sub;
 
     roce_filter_hint(pinfo);
     w->icrc = ROCE_ICRC_UNVERIFIED;
     w->icrc_expected = 0;
-    if (roce_prefs.check_icrc && (tree || tapped || !PINFO_FD_VISITED(pinfo)))
+    if (roce_prefs.check_icrc && (tree || tree_wanted || tapped || !PINFO_FD_VISITED(pinfo)))
         w->icrc = roce_pkt_icrc_check(&w->pkt, &w->icrc_expected);
     if (roce_dc_is(&w->pkt))
         return dissect_dc(w, pinfo, tree);
-    /* Get the result of the analysis only if the tree, a tap, the Info column or an upper-layer
-     * dissector uses it. */
+    /* Get the result of the analysis only if the tree, an expert info, a tap, the Info column or an
+     * upper-layer dissector uses it. */
     analyze_packet(w, pinfo,
-                   tree || tapped || pinfo->cinfo || w->pkt.payload_len ||
+                   tree || tree_wanted || tapped || pinfo->cinfo || w->pkt.payload_len ||
                        w->pkt.op->kind == ROCE_KIND_READ);
     item = proto_tree_add_item(tree, proto_roce, w->tvb, 0, -1, ENC_NA);
     sub = proto_item_add_subtree(item, ett_roce);
     add_info_text(w, pinfo, item);
-    if (is_tree_wanted(pinfo, tree)) {
+    if (tree_wanted) {
         roce_expert_add_defects(&w->pkt, w->tvb, pinfo, sub);
         if (w->ip_fragments)
             expert_add_info(pinfo, item, &ei_roce_fragments);

@@ -6,7 +6,8 @@
 
 All captures are merged into one file, so that connections end, start again, and meet other hosts. The test
 compares one pass with two passes (only fields that do not depend on later frames), two passes with two passes that
-show every third frame, and two passes with a filter that needs fields of all frames.
+show every third frame, and two passes with a filter that needs fields of all frames. `tshark -q -2 -z expert` builds no
+tree, and must count the same expert infos as with a filter, which needs a tree.
 """
 import argparse
 import os
@@ -49,6 +50,11 @@ def differences(what, fields, one, other):
     return wrong
 
 
+def expert_infos(shark, path, tap):
+    """Returns the lines of `tshark -q -2 -z TAP` that count expert infos of the plugin."""
+    return [line for line in shark.out(["-r", path, "-q", "-2", "-z", tap]).splitlines() if " RoCE " in line]
+
+
 def main():
     args = argparse.ArgumentParser()
     args.add_argument("--plugins", required=True)
@@ -63,6 +69,7 @@ def main():
         two = table(shark, path, every, ["-2"])
         third = table(shark, path, every, ["-2", "-Y", "frame.number % 3 == 0"])
         some = table(shark, path, every, ["-2", "-Y", "roce.analysis.acked_in || roce.rule"])
+        without_tree, with_tree = (expert_infos(shark, path, tap) for tap in ("expert", "expert,frame"))
     if not one or one.keys() != two.keys() or not third or not some:
         print("nothing to compare")
         return 2
@@ -70,6 +77,10 @@ def main():
                         {frame: row[:len(BACKWARD)] for frame, row in two.items()}, one)
     wrong += differences("all frames and every third", every, two, third)
     wrong += differences("all frames and a filter", every, two, some)
+    for line in set(without_tree) ^ set(with_tree):
+        print(f"tshark -z expert {'with' if line in with_tree else 'without'} a tree: {line}")
+        wrong += 1
+    wrong += not with_tree
     links = sum(bool(row[every.index("roce.analysis.acked_in")]) for row in two.values())
     print(f"{links} frames know where they are acknowledged")
     return 1 if wrong or not links else 0

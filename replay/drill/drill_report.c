@@ -265,13 +265,14 @@ static const struct drill_case *worst_case(const struct drill_case *c, size_t cn
     return worst;
 }
 
-static size_t failed_cases(const struct drill_case *c, size_t cnt)
+/* Returns the number of cases of one drill with the same verdict as the case `like`. */
+static size_t cases_like(const struct drill_case *c, size_t cnt, const struct drill_case *like)
 {
-    size_t failed = 0;
+    size_t same = 0;
 
     for (size_t i = 0; i < cnt; i++)
-        failed += !c[i].unusable && c[i].result.verdict == DRILL_FAIL;
-    return failed;
+        same += c[i].unusable == like->unusable && c[i].result.verdict == like->result.verdict;
+    return same;
 }
 
 struct group_row {
@@ -368,15 +369,16 @@ void drill_text(FILE *out, const struct drill_suite *suite, const char *device,
     unsigned group_cnt = 0;
 
     for (size_t i = 0; i < suite->cnt;) {
-        size_t cnt = drill_cases(suite, i), failed = failed_cases(&suite->at[i], cnt);
+        size_t cnt = drill_cases(suite, i);
         const struct drill_case *c = worst_case(&suite->at[i], cnt);
+        size_t same = cases_like(&suite->at[i], cnt, c);
         struct group_row *row = find_group(group, &group_cnt, c);
 
         row->cnt[c->unusable ? DRILL_VERDICT_CNT : (unsigned)c->result.verdict]++;
         if (detail != DRILL_QUIET || c->unusable || c->result.verdict != DRILL_PASS) {
             fprintf(out, "%-12s %.*s", drill_case_verdict(c), (int)c->name_len, c->name);
-            if (cnt > 1 && failed)
-                fprintf(out, " (%zu of %zu variants failed)", failed, cnt);
+            if (cnt > 1 && same < cnt)
+                fprintf(out, " (%zu of %zu variants)", same, cnt);
             else if (cnt > 1)
                 fprintf(out, " (%zu variants)", cnt);
             fputc('\n', out);

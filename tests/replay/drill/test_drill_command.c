@@ -110,6 +110,10 @@ static void text_has_a_line_a_drill_and_a_ladder_for_what_did_not_pass(void)
         "sed 's/^ip.*/ip = 4, 6\\nn = 1, 2\\nk = 5, 6/' $T/d/g/1-pass.drill >$T/only.drill; "
         "$R drill --only 'k=6 ip=6' $T/only.drill",
         0, "(2 variants)\n", "");
+    /* The first variant passes, so the report says how many variants do not. */
+    CHECKRUN_EXPECT("sed 's/^role/n = 1, 2\\n&/; s/MSN 7/MSN $n/' $T/d/g/2-fail.drill "
+                    ">$T/some.drill; $R drill $T/some.drill",
+                    1, "/some (1 of 2 variants)\n", "");
     CHECKRUN_EXPECT("$R drill -v $T/d/g/1-pass.drill", 0, "  (ip=6): pass\n", "");
     CHECKRUN_EXPECT("$R drill -v $T/d/g/1-pass.drill", 0,
                     "ladders: the rows are in the order of the events; line: ", "");

@@ -46,7 +46,7 @@ static void print_direction(FILE *out, const struct two_points *all, uint32_t di
         strbuf_add_duration(&t, r.delay.max);
     }
     fprintf(out, "     %s\n", buf);
-    fprintf(out, "     %" PRIu64 " lost before %c, %" PRIu64 " lost or late behind %c\n",
+    fprintf(out, "     %" PRIu64 " lost before %c, %" PRIu64 " lost or late after %c\n",
             all->dir[dir].losses[from_b].before, first, r.behind, second);
     if (r.lost + r.missed) {
         const uint64_t cnt = r.lost + r.missed;

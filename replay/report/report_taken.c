@@ -53,7 +53,7 @@ void report_taken_text(FILE *out, const struct inferred_setup *s)
         sep = "; ";
     }
     if (taken.lost != EVENT_NONE)
-        strbuf_addf(&t, "%s%u request%s lost behind the capture point (from frame %u)", sep,
+        strbuf_addf(&t, "%s%u request%s lost after the capture point (from frame %u)", sep,
                     taken.lost_cnt, taken.lost_cnt == 1 ? "" : "s",
                     event_packet(s, taken.lost)->frame);
     if (t.len)

@@ -206,11 +206,11 @@ static void naks_for_late_packets_are_counted(void)
         int nak[2];        /* numbers of the packets whose PSNs the NAKs have; -1: no NAK */
         uint64_t late;
     } rows[] = {
-        {"late behind the capture point", {0, 1, 2, 3, 4, 5, 6, 7}, {1, 3}, 1},
-        {"late, then lost, behind the capture point", {0, 1, 2, 3, 4, 5, 6, 7}, {1, 5}, 1},
-        {"lost behind the capture point", {0, 1, 2, 3, 4, 5, 6, 7}, {3, -1}, 0},
+        {"late after the capture point", {0, 1, 2, 3, 4, 5, 6, 7}, {1, 3}, 1},
+        {"late, then lost, after the capture point", {0, 1, 2, 3, 4, 5, 6, 7}, {1, 5}, 1},
+        {"lost after the capture point", {0, 1, 2, 3, 4, 5, 6, 7}, {3, -1}, 0},
         {"late before the capture point", {0, 2, 1, 3, 4, 5, 6, 7}, {1, -1}, 1},
-        {"late before, lost behind the capture point", {0, 2, 1, 3, 4, 5, 6, 7}, {5, -1}, 0},
+        {"late before, lost after the capture point", {0, 2, 1, 3, 4, 5, 6, 7}, {5, -1}, 0},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

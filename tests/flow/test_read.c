@@ -165,8 +165,8 @@ static void restart_shows_the_missing_response(void)
     } rows[] = {
         {"a response is lost before the capture point", 1, 4, 1, ROCE_CAUSE_READ_GAP, 0, 1},
         {"the first response is lost", 0, 4, 0, ROCE_CAUSE_READ_GAP, 0, 1},
-        {"a response is lost behind the capture point", 4, 4, 2, ROCE_CAUSE_READ_GAP, 1, 0},
-        {"the first response is lost behind the capture point", 4, 4, 0, ROCE_CAUSE_READ_GAP, 1, 0},
+        {"a response is lost after the capture point", 4, 4, 2, ROCE_CAUSE_READ_GAP, 1, 0},
+        {"the first response is lost after the capture point", 4, 4, 0, ROCE_CAUSE_READ_GAP, 1, 0},
         {"the last responses are lost", 4, 2, 2, ROCE_CAUSE_IMPLIED_NAK, 0, 1},
         {"all responses are lost", 4, 0, 0, ROCE_CAUSE_IMPLIED_NAK, 0, 1},
     };

@@ -23,7 +23,7 @@ static void say_overtaken(struct strbuf *t, const struct slow_direction *w)
     if (w->mine->out_of_order)
         strbuf_addf(t, " %" PRIu64 "×", w->mine->out_of_order);
     else
-        strbuf_addf(t, " behind the capture point");
+        strbuf_addf(t, " after the capture point");
     strbuf_addf(t,
                 "; the receiver treats reordering as loss and sent %" PRIu64 " sequence NAK%s, "
                 "%" PRIu64 " of them for late packets",

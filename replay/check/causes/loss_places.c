@@ -43,7 +43,7 @@ static const char *was(uint64_t cnt)
 
 /* Adds the places in which requests of `side` were damaged or lost. If the capture lacks a request,
  * the request was lost before the capture point. If a request was captured and a sequence NAK
- * reports it as missing, it was lost behind the capture point, on the way to the receiver. */
+ * reports it as missing, it was lost after the capture point, on the way to the receiver. */
 static void add_requests(struct places *places, unsigned side, const struct slow_direction *w)
 {
     const uint64_t before = w->before, behind = slow_is_lost(w) ? w->behind : 0;

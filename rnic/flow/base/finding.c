@@ -67,19 +67,19 @@ static void add_value(char *buf, size_t cap, size_t *len, enum roce_value value,
 /* Texts about the loss before a timeout. */
 static const char *const losses[] = {
     [ROCE_LOSS_UNKNOWN] = "",
-    [ROCE_LOSS_ACKED] = "; its response was captured, so it was lost or late behind the capture "
+    [ROCE_LOSS_ACKED] = "; its response was captured, so it was lost or late after the capture "
                         "point",
     [ROCE_LOSS_MISSING] = "; the packet was lost before the capture point, and no sequence NAK for "
                           "it reached the requester",
     [ROCE_LOSS_RELOST] = "; the retransmission after the sequence NAK, or the response to it, was "
                          "lost too, so only the timeout repeats it",
-    [ROCE_LOSS_UNANSWERED] = "; the request or its response was lost behind the capture point, or "
+    [ROCE_LOSS_UNANSWERED] = "; the request or its response was lost after the capture point, or "
                              "the responder was slow",
     [ROCE_LOSS_UNFINISHED] = "; the end of the message was lost before the capture point, or the "
                              "requester first waited for an ACK",
     [ROCE_LOSS_UNASKED] = "; no outstanding request asked for an acknowledgement (AckReq), so the "
                           "responder need not respond",
-    [ROCE_LOSS_UNHEEDED] = "; a sequence NAK for it was captured, but was lost behind the capture "
+    [ROCE_LOSS_UNHEEDED] = "; a sequence NAK for it was captured, but was lost after the capture "
                            "point, or ignored",
 };
 

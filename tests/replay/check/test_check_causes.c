@@ -85,7 +85,7 @@ static void loss_before_a_timeout_is_described(void)
          false},
         {"0123 !1 . 0123 ^3",
          "the requester retransmitted after a timeout; a sequence NAK for it was captured, but was "
-         "lost behind the capture point, or ignored",
+         "lost after the capture point, or ignored",
          false},
         {"0 . 0 ^0 . ^0 12 . 12 ^2",
          "the ACK timeout of 192.0.2.1 expired 1×; the requester retransmitted 2 ", false},

@@ -34,7 +34,7 @@ static void equal_captures_have_no_loss(void)
         "\n  192.0.2.2 → 192.0.2.1: 16 packets at b, 16 at a\n"
         "     0 lost, 0 damaged, 0 reordered between b and a; delay min 10 µs, median 10 µs, max "
         "10 µs\n"
-        "     0 lost before b, 1 lost or late behind a\n",
+        "     0 lost before b, 1 lost or late after a\n",
     };
 
     CHECKRUN_EXPECT("cp " READS " $T/a.pcapng; $R edit -q --impair " B_LATER " " READS
@@ -61,7 +61,7 @@ static void losses_between_the_points_are_found(void)
         "the clock of b is 3 s ahead of a, accuracy ± 10 µs\n",
         "\n  192.0.2.1 → 192.0.2.2: 15 packets at a, 14 at b\n"
         "     1 lost, 1 damaged, 1 reordered between a and b; delay min 10 µs, median 10 µs, max ",
-        "     0 lost before a, 0 lost or late behind b\n     lost between: frame 3 of a\n",
+        "     0 lost before a, 0 lost or late after b\n     lost between: frame 3 of a\n",
         "\n  192.0.2.2 → 192.0.2.1: 10 packets at b, 9 at a\n"
         "     1 lost, 0 damaged, 1 reordered between b and a; delay min 10 µs, median 10 µs, max "
         "50 µs\n",
@@ -94,7 +94,7 @@ static void late_request_is_not_lost(void)
 {
     static const char *const words[] = {
         "     0 lost, 0 damaged, 1 reordered between a and b; ",
-        "     0 lost before a, 0 lost or late behind b\n",
+        "     0 lost before a, 0 lost or late after b\n",
     };
 
     CHECKRUN_EXPECT("cp " SEEN " $T/a.pcapng; $R edit -q --impair " B_LATER
@@ -110,7 +110,7 @@ static void nak_for_a_lost_retransmission_shows_no_loss_behind(void)
 {
     static const char *const words[] = {
         "     2 lost, 0 damaged, 0 reordered between a and b; ",
-        "     0 lost before a, 0 lost or late behind b\n     lost between: frames 4, 9 of a\n",
+        "     0 lost before a, 0 lost or late after b\n     lost between: frames 4, 9 of a\n",
     };
     static const char psns[] = "0123!1123!223";
     struct flowgen g;

@@ -288,8 +288,8 @@ static uint32_t answered_frame(const struct roce_cm_exchange *s, enum roce_cm ki
     }
 }
 
-/* Calls on_conn() for a connection whose REQ was rejected. The connection has no struct roce_conn,
- * because it has no data packets. */
+/* Calls on_conn() for a connection that was rejected with a CM REJ. The connection has no struct
+ * roce_conn, because it has no data packets. */
 static void report_rejected(struct roce_ctx *ctx, const struct roce_cm_exchange *s,
                             const struct roce_cm_rej *rej)
 {

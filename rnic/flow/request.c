@@ -441,8 +441,8 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
 {
     struct roce_req *req = &ctx->sender->req;
     struct roce_window *w = &req->win;
-    /* true: the PSN is older than those of all window entries. roce_window_find() then returns
-     * w->cnt, because it measures distances from the PSN of the oldest entry. */
+    /* true: the PSN is older than all PSNs in the window. roce_window_find() then returns w->cnt,
+     * because it measures distances from the PSN of the oldest entry. */
     bool old = at == w->cnt;
     struct roce_sent_packet *next = w->cnt ? roce_window_at(w, old ? 0 : at) : NULL;
     /* true: READ `next`, which was captured before, requests the last part of READ `now` again */

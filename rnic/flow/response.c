@@ -415,7 +415,8 @@ static void on_ack(struct roce_ctx *ctx, struct roce_req *req)
     }
 }
 
-/* Processes an ACK or NAK whose requester is unknown, because the directions are not paired yet. */
+/* Processes an ACK or NAK while its direction is unpaired, so the requester that it answers is not
+ * known. */
 static void on_lone_ack(struct roce_ctx *ctx)
 {
     uint8_t syndrome = ctx->pkt->aeth.syndrome;

@@ -55,8 +55,8 @@ struct roce_icrc_trust {
     uint32_t deferred;  /* number of deferred findings of all hosts */
 };
 
-/* Counts a packet of host `src` whose ICRC is `seen`, and returns the ICRC status with which the
- * packet is judged. Returns UNVERIFIED instead of BAD if the host sent more than
+/* Counts a packet of host `src` with the ICRC status `seen`, and returns the ICRC status with which
+ * the packet is judged. Returns UNVERIFIED instead of BAD if the host sent more than
  * ROCE_ICRC_TRUST_DAMAGED wrong ICRCs and no right one. */
 enum roce_icrc_status roce_icrc_trust_status(struct roce_icrc_trust *trust, const uint8_t src[16],
                                              enum roce_icrc_status seen, uint32_t frame,

@@ -307,7 +307,8 @@ struct roce_watches {
     struct roce_timeout_watch of[ROCE_WATCHES];
 };
 
-/* Go-backs whose first packet had been acknowledged before the timeout: see late_ack.h. */
+/* Go-backs that retransmitted an acknowledged packet after a timeout, because the ACK was late
+ * (late_ack.h). */
 struct roce_late_acks {
     struct roce_late_ack {
         uint32_t frame;      /* first frame of the latest go-back */
@@ -505,9 +506,9 @@ struct roce_endpoint {
     bool pair_indexed;
     uint8_t pair_hits;     /* number of responses of this endpoint for which `pair_with` is the most
                             * probable requester; not counted beyond a maximum */
-    bool pair_ambiguous;   /* this endpoint has a candidate for its opposite direction: a response
-                            * of one direction answers a request of the other. If the endpoint is
-                            * not paired at the end of the capture, no candidate was certain */
+    bool pair_ambiguous;   /* a direction was found that may be the opposite direction: a response
+                            * of one answers a request of the other. If the endpoint is still
+                            * unpaired at the end of the capture, no candidate was certain */
     uint8_t other_service; /* number of consecutive packets with another transport service than that
                             * of the connection */
     uint32_t pair_with;    /* conn_index of the most probable requester of the latest responses of

@@ -137,8 +137,8 @@ static bool is_of_same_use(const struct roce_ctx *ctx, uint64_t since)
             ctx->pkt->aeth.msn - rsp->last_msn <= MSN_STEP_MAX);
 }
 
-/* Checks a response whose PSN is far after the captured requests. Some requests may be missing in
- * the capture, but not more than a link can transmit since the latest captured one. */
+/* Checks a response with a PSN far after the captured requests. Some requests may be missing in the
+ * capture, but not more than a link can transmit since the latest captured one. */
 static void check_ack_ahead(struct roce_ctx *ctx, const struct roce_req *req)
 {
     int32_t ahead = roce_diff(ctx->pkt->bth.psn, req->nxt);

@@ -55,9 +55,8 @@ void roce_count_reaction(struct roce_cold_counters *sum, uint64_t ns)
 }
 
 /* Returns the time within which the requester obeyed three quarters of the sequence NAKs so far,
- * ns; 0 if it obeyed none. The longest times are not considered, because they may be those of
- * timeouts whose cause was not recognised. Sets *cnt to the number of sequence NAKs that the
- * requester obeyed. */
+ * ns; 0 if it obeyed none. Ignores the longest times, because they may be timeouts that were not
+ * recognised. Sets *cnt to the number of sequence NAKs that the requester obeyed. */
 static uint64_t usual_reaction(const struct roce_ctx *ctx, uint32_t *cnt)
 {
     const struct roce_cold_counters *sum = roce_cold_of(ctx->sender);

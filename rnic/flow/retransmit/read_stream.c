@@ -124,9 +124,9 @@ static void add_missing(struct roce_ctx *ctx, uint32_t from, uint32_t to, bool p
     add_gap(cold, to, gap);
 }
 
-/* Counts a gap from `from` to the PSN before the current READ response, which answers READ `e`. If
- * `e` is part of a go-back, the gap may contain an earlier READ of the go-back without any
- * response. Then the retransmitted request of this READ was lost, and its PSNs are not counted. */
+/* Counts a gap from `from` to the PSN before the current READ response, which answers READ `e`. In
+ * a go-back, a READ before `e` may have no response at all. Its retransmitted request was then
+ * lost, so the PSNs of that READ are not counted. */
 static void note_gap(struct roce_ctx *ctx, struct roce_req *req, const struct roce_sent_packet *e,
                      uint32_t from)
 {
@@ -141,9 +141,9 @@ static void note_gap(struct roce_ctx *ctx, struct roce_req *req, const struct ro
     add_missing(ctx, later_psn(from, e->psn), ctx->pkt->bth.psn, false);
 }
 
-/* Returns whether the current READ response may be captured for the first time, although its PSN is
- * lower than that of an earlier response, and no recorded gap contains it. A first capture is
- * possible if READ `e` was transmitted once and the PSN is in the range read_old to
+/* Returns whether the current response to READ `e` may be a first capture, not a repetition. Its
+ * PSN is lower than the PSN of an earlier response, and no recorded gap contains the PSN. A first
+ * capture is possible if `e` was transmitted once and the PSN is in the range read_old to
  * read_old_end. */
 static bool may_be_fresh(const struct roce_endpoint *responder, const struct roce_sent_packet *e,
                          uint32_t psn)

@@ -40,8 +40,8 @@ static inline void roce_sent_continue_message(const struct roce_sent_packet *pre
     e->marks |= prev->marks & ROCE_MARK_UNTIMED;
 }
 
-/* Returns whether the PSNs of `e` directly follow those of `prev`. Returns false if the number of
- * PSNs of `prev` is a guess, or if `prev` is NULL. */
+/* Returns whether the first PSN of `e` directly follows the last PSN of `prev`. Returns false if
+ * the number of PSNs of `prev` is a guess, or if `prev` is NULL. */
 bool roce_sent_follows(const struct roce_sent_packet *prev, const struct roce_sent_packet *e);
 
 /* Subtracts `e` from the packets and bytes in flight, unless that was done before. */

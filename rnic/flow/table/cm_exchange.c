@@ -58,8 +58,8 @@ struct roce_cm_exchange *roce_cm_exchange_of_rep(const struct roce_ctx *ctx,
     return s;
 }
 
-/* Returns the exchange whose two communication ids are `local` and `remote`, or NULL. If `tid` is
- * not NULL, the REQ of the exchange must also have this transaction id. Sets *side to the side that
+/* Returns the exchange with the communication ids `local` and `remote`, or NULL. If `tid` is not
+ * NULL, the REQ of the exchange must also have this transaction id. Sets *side to the side that
  * sent the message: 0 active, 1 passive. */
 static struct roce_cm_exchange *find_by_both_ids(const struct roce_ctx *ctx, uint32_t local,
                                                  uint32_t remote, const uint64_t *tid, int *side)

@@ -31,8 +31,8 @@ struct roce_cm_exchange {
     uint8_t svc;   /* enum roce_svc */
 };
 
-/* Returns the newest exchange with a REQ of the same sender and the same communication id as `req`,
- * the current packet. Returns NULL if there is none. */
+/* Returns the newest exchange that began with a REQ like the current packet `req`: from the same
+ * sender, with the same communication id. Returns NULL if there is none. */
 struct roce_cm_exchange *roce_cm_exchange_of_req(const struct roce_ctx *ctx,
                                                  const struct roce_cm_req *req);
 

@@ -412,8 +412,9 @@ static bool answers_near(const struct roce_endpoint *side, const struct roce_end
            at_one_time(side->conn, cand->conn);
 }
 
-/* Returns the only unpaired direction whose source port, and that of `side`, follow from the QPNs
- * of both; NULL if there is none or several. Sets *by to the evidence. */
+/* Returns the unpaired direction that is the opposite of `side` by the source ports: both ports
+ * follow from the two QPNs. Returns NULL if no direction or several directions fit. Sets *by to the
+ * evidence. */
 static struct roce_endpoint *proven_by_port(struct roce_flow *flow, struct roce_endpoint *side,
                                             enum roce_pairing *by)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Pair index: the unpaired directions, whose opposite direction is not known yet. Each list has the
- * directions from one host to another; the most recent sender is first. Used only in rnic/flow.
+ * Pair index: lists of the unpaired directions. The opposite direction of an unpaired direction is
+ * not known yet. Each list has the directions from one host to another; the most recent sender is
+ * first. Used only in rnic/flow.
  */
 #ifndef FLOW_TABLE_PAIR_INDEX_H
 #define FLOW_TABLE_PAIR_INDEX_H
@@ -15,8 +16,8 @@ void roce_pair_index_add(struct roce_flow *flow, struct roce_endpoint *side);
 void roce_pair_index_remove(struct roce_flow *flow, struct roce_endpoint *side);
 
 /* Returns the first unpaired direction from the peer host of `side` to the host of `side`, or NULL.
- * Follow pair_next for the other directions. The list may contain directions of other hosts with
- * the same hash. */
+ * Follow pair_next for the other directions. The list may also contain directions of other hosts,
+ * if their addresses have the same hash. */
 struct roce_endpoint *roce_pair_candidates(const struct roce_flow *flow,
                                            const struct roce_endpoint *side);
 

@@ -35,9 +35,8 @@
 bool roce_reuse_suspect(struct roce_ctx *ctx, struct roce_endpoint *side, enum roce_reuse_kind kind,
                         uint32_t psn);
 
-/* If the UDP source port of the current packet differs from that of the sender's earlier packets, a
- * reuse of the sender's QP is suspected from now on: the packet may belong to a new connection of
- * the same QP. */
+/* Suspects a reuse of the sender's QP if the sender's UDP source port has changed. The current
+ * packet then may belong to a new connection of the same QP. */
 void roce_reuse_on_new_port(struct roce_ctx *ctx);
 
 /* If the MSN of the current response to `side` is below the number of completed messages, a reuse

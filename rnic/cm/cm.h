@@ -208,7 +208,7 @@ int rnic_cm_accept(struct rnic_cm_id *id, const struct roce_cm_rep *rep, rnic_ti
 /* Answers a REP with an RTU. `private_data` may be NULL. */
 int rnic_cm_establish(struct rnic_cm_id *id, const void *private_data, size_t len, rnic_time now);
 
-/* Answers a REQ or REP with a REJ. Also ends an exchange whose REP was sent but whose RTU has not
+/* Answers a REQ or REP with a REJ. Also ends an exchange after the REP was sent, if no RTU has
  * arrived. */
 int rnic_cm_reject(struct rnic_cm_id *id, enum roce_cm_rej_reason reason, const void *private_data,
                    size_t len, rnic_time now);

@@ -165,8 +165,8 @@ struct rnic_cm_id *cm_find_request(struct rnic_cm *cm, uint32_t request_id,
 struct rnic_cm_id *cm_find_qpn(struct rnic_cm *cm, uint32_t qpn, uint64_t guid,
                                const struct rnic_cm_addr *addr);
 
-/* Returns the listener for the service at this GID, or else the listener for the service at all
- * GIDs, or else NULL. */
+/* Returns the listener for the service at this GID. If there is none, returns the listener for the
+ * service at all GIDs, or NULL. */
 struct rnic_cm_id *cm_find_listener(struct rnic_cm *cm, uint64_t service_id, const uint8_t gid[16]);
 
 /* Processes a REQ or SIDR_REQ. Returns whether the request is for this engine. If `no_wait`, a

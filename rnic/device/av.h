@@ -16,7 +16,8 @@ bool rnic_av_valid(const struct rnic *rnic, const struct rnic_av *av);
 /* Replaces a hop limit of 0 by 64, and the ECN value CE by ECT(0). */
 void rnic_av_resolve(struct rnic_av *av);
 
-/* Returns the UDP source port for a QP or address handle whose udp_sport is 0 (R012, R013). */
+/* Returns the UDP source port for a QP or address handle that does not set one: its udp_sport is 0
+ * (R012, R013). */
 uint16_t rnic_av_sport(uint32_t flow, uint32_t qpn, uint32_t dest_qpn);
 
 /* Builds the Ethernet, IP and UDP headers (the envelope) of all packets that are sent with this

@@ -87,8 +87,8 @@ void rnic_cnp_marked(struct rnic_qp *qp, const struct roce_pkt *pkt, rnic_time n
     rnic_list_add(&rnic->cnps, &cc->owed);
 }
 
-/* Builds a CNP (R214). The Ethernet, IP and UDP headers are equal to those of all packets of the
- * QP, except for the DSCP, which is cnp_dscp. */
+/* Builds a CNP (R214). The Ethernet, IP and UDP headers are the same as in all packets of the QP,
+ * except for the DSCP, which is cnp_dscp. */
 bool rnic_cnp_output(struct rnic *rnic, struct roce_pkt *pkt, rnic_time now)
 {
     struct rnic_cc *cc;

@@ -38,7 +38,7 @@ struct rnic_cq {
  * The first lost completion raises the error event. */
 bool rnic_cq_put(struct rnic_cq *cq, const struct rnic_wc *wc, uint32_t qpn);
 
-/* Raises the notifications whose moderation delay has ended at `now`. */
+/* Raises each notification that moderation has delayed until `now` or earlier. */
 void rnic_cq_expire(struct rnic *rnic, rnic_time now);
 
 /* Removes the completions of a QP that is reset (R190). The specification does not require this,

@@ -48,7 +48,8 @@ struct rnic {
     uint32_t ah_cnt;
     uint32_t pd_cnt;
     uint32_t cq_cnt;
-    uint32_t armed_cqs; /* number of CQs whose requested notification was not raised yet */
+    uint32_t armed_cqs; /* number of CQs that the program armed and that have not raised a
+                         * notification since */
     uint32_t xrcd_cnt;
     struct rnic_timers timers;
     struct rnic_list armed; /* QPs whose ACK timer was started after the last call of rnic_sent() */

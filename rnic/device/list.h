@@ -14,7 +14,7 @@ struct rnic_list {
     struct rnic_list *prev;
 };
 
-/* Returns the object of type `type` whose member `member` is `link`. */
+/* Returns the object of type `type` that contains `link` as its member `member`. */
 #define RNIC_LIST_OF(link, type, member) ((type *)(void *)((char *)(link)-offsetof(type, member)))
 
 static inline void rnic_list_init(struct rnic_list *link)

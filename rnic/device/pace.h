@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Pacing: a heap of the QPs whose packets congestion control delays, sorted by the time when each
- * QP may send again. The earliest time limits rnic_deadline(). Acknowledgements and CNPs are never
+ * Pacing: a heap of the QPs that congestion control delays, sorted by the time when each QP may
+ * send again. The earliest time limits rnic_deadline(). Acknowledgements and CNPs are never
  * delayed.
  */
 #ifndef RNIC_PACE_H
@@ -27,7 +27,8 @@ void rnic_pacer_add(struct rnic_pacer *pacer, struct rnic_cc *cc, rnic_time at);
 /* Removes a QP from the heap. No effect if the QP is not delayed. */
 void rnic_pacer_del(struct rnic_pacer *pacer, struct rnic_cc *cc);
 
-/* Removes and returns the first QP whose delay has ended at `now`, or NULL. */
+/* If the delay of the first QP has ended at `now`, removes and returns this QP. Otherwise returns
+ * NULL. */
 struct rnic_cc *rnic_pacer_due(struct rnic_pacer *pacer, rnic_time now);
 
 /* Returns the time at which the first QP may send again. */

@@ -278,7 +278,7 @@ static size_t sent(struct rnic *rnic, int len)
     return (size_t)len;
 }
 
-/* Moves the paced QPs whose delay has ended to the list of ready QPs. */
+/* Moves paced QPs to the list of ready QPs after their delay has ended. */
 static void release_paced(struct rnic *rnic, rnic_time now)
 {
     struct rnic_cc *cc;

@@ -35,8 +35,8 @@ struct pcapng_ifaces {
     uint32_t cnt;
 };
 
-/* Returns the index of the interface whose interface block equals `block`. Adds the interface if it
- * is new. Returns -ENOMEM if out of memory. */
+/* Returns the index of the interface with the interface block `block`. Adds the interface if it is
+ * new. Returns -ENOMEM if out of memory. */
 int pcapng_ifaces_number(struct pcapng_ifaces *ifaces, const uint8_t *block, uint32_t len);
 void pcapng_ifaces_free(struct pcapng_ifaces *ifaces);
 

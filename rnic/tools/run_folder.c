@@ -39,7 +39,7 @@ int run_folder_create(struct run_folder *folder, const char *name, struct error 
     return error_set(error, "%s: %s", path, strerror(-rc));
 }
 
-/* Deletes the files in the folder whose descriptor is `fd`, and closes the descriptor. */
+/* Deletes the files in the folder `fd`, and closes this descriptor. */
 static void delete_files(int fd)
 {
     DIR *dir = fdopendir(fd);

@@ -348,7 +348,7 @@ static enum rnic_comp_step bad_length(struct rnic_requester *req, const struct r
     return RNIC_COMP_DONE;
 }
 
-/* Handles a response whose data cannot be written to local memory (R148). */
+/* Handles a READ or atomic response if its data cannot be written to local memory (R148). */
 static enum rnic_comp_step bad_memory(struct rnic_requester *req, const struct roce_pkt *pkt)
 {
     (void)pkt;

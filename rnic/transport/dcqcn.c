@@ -170,7 +170,7 @@ static void catch_up(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr, 
     apply_timed_increases(dc, attr, now);
 }
 
-/* Handles the first CNP of a QP whose rate is not limited yet. */
+/* Handles the first CNP of a QP. The rate of the QP was not limited before. */
 static void start_limiting(struct rnic_dcqcn *dc, const struct rnic_dcqcn_attr *attr, uint64_t now)
 {
     rnic_dcqcn_init(dc);

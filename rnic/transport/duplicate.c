@@ -27,7 +27,7 @@ enum rnic_resp_step rnic_resp_duplicate(struct rnic_responder *resp, const struc
     }
 }
 
-/* Returns the position (pos.h) of a request whose PSN is older than the expected PSN. */
+/* Returns the position (pos.h) of a request with a PSN before the expected PSN. */
 static rnic_pos duplicate_pos(const struct rnic_responder *resp, const struct roce_pkt *pkt)
 {
     int32_t ahead = roce_psn_diff(roce_pkt_psn(pkt), rnic_responder_epsn(resp));

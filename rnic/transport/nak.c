@@ -72,7 +72,7 @@ enum rnic_resp_step rnic_resp_nak_access(struct rnic_responder *resp, const stru
     return RNIC_RESP_DONE;
 }
 
-/* Sends a NAK for a SEND with Invalidate whose key cannot be invalidated (class J; R204). NAK 0x62
+/* Sends a NAK for a SEND with Invalidate if its key cannot be invalidated (class J; R204). NAK 0x62
  * and the completion status of the receive are what google/rdma-unit-test expects of hardware
  * (SendWithInvalidateBadRkey). */
 enum rnic_resp_step rnic_resp_nak_invalidate(struct rnic_responder *resp,

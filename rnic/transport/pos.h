@@ -8,7 +8,7 @@
 
 typedef uint64_t rnic_pos;
 
-/* Returns the PSN at position `pos` of a connection whose first PSN is `first`. */
+/* Returns the PSN at position `pos` of a connection with the first PSN `first`. */
 static inline roce_psn rnic_pos_psn(roce_psn first, rnic_pos pos)
 {
     return roce_psn_add(first, (int32_t)(pos & ROCE_PSN_MASK));

@@ -43,8 +43,8 @@
 #include "transport/message.h"
 #include "transport/response_queue.h"
 
-/* Steps of the responder, each with its function. The steps of a valid request are first, in the
- * order of execution, then those of duplicates, then those of refused requests. */
+/* Steps of the responder, each with its function: first the steps of a valid request in the order
+ * of execution, then the steps of duplicates, then the steps of refused requests. */
 #define RNIC_RESP_STEPS(X)                                                                         \
     X(CHECK_PSN, check_psn)                                                                        \
     X(CHECK_OP_SEQ, check_op_seq)                                                                  \

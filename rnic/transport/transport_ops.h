@@ -32,7 +32,7 @@ struct rnic_transport_ops {
                                uint8_t **out);
 
     /* Translates an SGE of a receive WQE, with local write access, in the protection domain of the
-     * receive queue. The protection domain of an SRQ can differ from that of the QP. */
+     * receive queue. An SRQ can have another protection domain than the QP. */
     enum rnic_mem (*translate_recv)(void *qp, uint32_t key, uint64_t va, uint64_t len,
                                     uint8_t **out);
 

@@ -407,8 +407,8 @@ static bool resolve_addr(struct uc_id *id)
     uc_gid_of(&id->dst, dgid);
     struct uc_port *port = id->port;
     if (uc_addr_is_any(&id->dst) || (uc_addr_is_loopback(&id->dst) && !uc_port_towards(dgid, 0))) {
-        /* The destination is this machine: use an address of the device to which the id is bound,
-         * or else of the first device (core/cma.c, cma_bind_loopback). */
+        /* The destination is this machine: use an address of the device to which the id is bound.
+         * If it is not bound, use the first device (core/cma.c, cma_bind_loopback). */
         if (!port && uc_port_open_all() > 0)
             port = uc_port_first();
         if (port && uc_port_own_gid(port, dgid))

@@ -203,8 +203,8 @@ uint64_t uc_port_guid(struct uc_port *port); /* Returns the GUID of a port, host
 /* Returns the index of a RoCEv2 GID in the port's table, or -1. */
 int uc_port_gid_index(struct uc_port *port, const uint8_t gid[16]);
 bool uc_port_gid(struct uc_port *port, unsigned idx, uint8_t gid[16]);
-/* Finds the first RoCEv2 GID of the port that is an IPv4 address, or else the first RoCEv2 GID.
- * Returns whether the port has one. */
+/* Finds the first RoCEv2 GID of the port that is an IPv4 address. If there is none, finds the first
+ * RoCEv2 GID. Returns whether the port has a RoCEv2 GID. */
 bool uc_port_own_gid(struct uc_port *port, uint8_t gid[16]);
 
 /* Returns whether any process has claimed a CM port on the device. `name` is the result of

@@ -112,8 +112,8 @@ static void build_peer_dreq(const struct uc_id *id, uint8_t mad[ROCE_MAD_SIZE])
     roce_cm_msg_build(&msg, mad, ROCE_MAD_SIZE);
 }
 
-/* Disconnects ids whose peer process on this machine was killed. A kernel CM would send a DREQ for
- * a killed process, but a software device ends with its process. So the worker detects that the
+/* Disconnects ids if their peer process on this machine was killed. A kernel CM would send a DREQ
+ * for a killed process, but a software device ends with its process. So the worker detects that the
  * process has ended, and sends the DREQ to its own port in the place of the peer. If a process on
  * another machine is killed, its peer gets no DREQ, as after a power failure. */
 static void send_dreq_for_dead_peers(rnic_time now)
@@ -231,7 +231,7 @@ void uc_worker_flush(void)
             break;
 }
 
-/* Returns whether an id has sent a DREQ whose DREP has not arrived. */
+/* Returns whether an id has sent a DREQ and waits for the DREP. */
 static bool some_id_leaves(void)
 {
     bool some = false;

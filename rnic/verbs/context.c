@@ -350,9 +350,9 @@ int ibv_close_device(struct ibv_context *context)
 /* ---- importing a device ------------------------------------------------------------------------
  */
 
-/* Finds the open context whose cmd_fd has the inode of `fd`. Returns 0 or an errno. The context of
- * another process is never found, even if that process sent the descriptor: objects belong to one
- * process. */
+/* Finds the open context for a descriptor of a program: its cmd_fd is the same file (inode) as
+ * `fd`. Returns 0 or an errno. The context of another process is never found, even if that process
+ * sent the descriptor: objects belong to one process. */
 static int find_context(int fd, struct ibv_device **device, uint32_t *file)
 {
     struct stat is;

@@ -18,8 +18,8 @@
 
 /* ---- checking whole regions ------------------------------------------------------------------ */
 
-/* Longest range whose pages are checked one by one, bytes. For longer ranges, reading the list of
- * mappings is faster. */
+/* Longest range of memory that is checked page by page, bytes. For longer ranges, reading the list
+ * of mappings is faster. */
 #define POPULATED_MAX ((size_t)64 << 10)
 
 static int proc_fd = -1; /* descriptor of /proc, for programs that change their root directory */

@@ -12,8 +12,8 @@
 #include <time.h>
 #include "verbs/abi.h"
 
-/* Copies our structure to that of the program. If the program's structure is shorter, the copy is
- * truncated; if it is longer, its rest is zeroed. */
+/* Copies our structure to the structure of the program. If the program's structure is shorter, the
+ * copy is truncated; if it is longer, its rest is zeroed. */
 static void copy_out(void *to, size_t to_len, const void *from, size_t from_len)
 {
     memcpy(to, from, to_len < from_len ? to_len : from_len);
@@ -301,7 +301,7 @@ ssize_t _ibv_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *
     return (ssize_t)cnt;
 }
 
-/* Returns the GID type. Its enumeration differs from that of ibv_gid_entry: 0 is IB or RoCEv1, 1 is
+/* Returns the GID type. Its values differ from the values in ibv_gid_entry: 0 is IB or RoCEv1, 1 is
  * RoCEv2. */
 int rnic_query_gid_type(struct ibv_context *context, uint8_t port, unsigned idx, int *type)
 {

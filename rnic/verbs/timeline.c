@@ -17,7 +17,7 @@
 #include "verbs/timeline_record.h"
 
 #define BUFFERED 512u /* number of records written at a time */
-/* Maximum number of requests of a QP whose times are recorded at the same time. A further request
+/* Maximum number of unfinished requests of a QP for which times are recorded. A further request
  * replaces the oldest request; the record of the oldest request is then written without its later
  * steps. */
 #define LINES_MAX 65536u

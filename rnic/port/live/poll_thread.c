@@ -108,8 +108,8 @@ static unsigned wait_for(struct rnic_live *live, uint64_t until, uint64_t now)
     return found;
 }
 
-/* Handles ready descriptors, except those of the port. Called with the lock, which live_refresh()
- * releases for a while. */
+/* Handles ready descriptors, except the descriptors of the port. Called with the lock, which
+ * live_refresh() releases for a while. */
 static void handle_found(struct rnic_live *live, unsigned found)
 {
     if (found & FOUND_WAKE)

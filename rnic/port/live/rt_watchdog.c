@@ -74,8 +74,8 @@ bool live_rt_permitted(void)
 
 /* ---- loop of the watchdog thread ------------------------------------------------------------- */
 
-/* Fills in the descriptors on which the watchdog waits: its own descriptor, and those of the port.
- * Called with the lock. */
+/* Fills in the descriptors on which the watchdog waits: its own descriptor and the descriptors of
+ * the port. Called with the lock. */
 static unsigned fill_fds(const struct rnic_live *live, struct pollfd fds[1 + RNIC_PORT_FDS])
 {
     unsigned cnt = rnic_port_fds(live->port, fds + 1);

@@ -20,7 +20,7 @@ struct rnic_neigh_msg {
     enum rnic_neigh_kind kind;
     uint8_t mac[6];     /* request: MAC address of the sender; reply: MAC address of the target */
     uint8_t asker[16];  /* request: address of the sender, all zero in an address probe */
-    uint8_t target[16]; /* address whose MAC address is requested or announced */
+    uint8_t target[16]; /* IP address for which a MAC address is requested or announced */
 };
 
 /* Parses a frame. Returns true if it is a well-formed ARP request or reply over Ethernet and IPv4,

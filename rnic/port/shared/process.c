@@ -164,8 +164,8 @@ struct asked {
     int fd; /* connection, or -1 */
 };
 
-/* Returns true if this process may see the processes of user `uid`: root sees all, any other user
- * only those of the same user. */
+/* Returns true if this process may see the processes of user `uid`: root sees all processes, any
+ * other user only the own processes. */
 static bool is_listed(uid_t uid)
 {
     return geteuid() == 0 || uid == geteuid();

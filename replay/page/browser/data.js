@@ -67,24 +67,24 @@ const RoceData = (function () {
 
   const framesOf = (runs, indexes) => indexes.map((i) => [runs.frame[i], runs.lastFrame[i], runs.count[i]]);
 
-  // As %.4g, without an exponent.
+  // Formats a number with `n` significant digits and without an exponent.
   const digits = (v, n) => String(Number(v.toPrecision(n)));
   const UNITS = [[1e9, " s"], [1e6, " ms"], [1e3, " µs"], [1, " ns"]];
   const unitOf = (ns) => UNITS.find(([unit]) => Math.abs(ns) >= unit) || UNITS[3];
 
-  // As strbuf_add_duration() in replay/util/strbuf.c.
+  // Formats a duration as strbuf_add_duration() in replay/util/strbuf.c does.
   function duration(ns) {
     const [unit, name] = unitOf(ns), few = Math.abs(ns) < 0.5;
     return few ? "0" : unit === 1 ? Math.round(ns) + name : digits(ns / unit, unit === 1e3 ? 3 : 4) + name;
   }
 
-  // A time with so many digits that it differs from a time `step` later.
+  // Formats a time with enough digits to distinguish it from a time `step` later.
   function exactDuration(ns, step) {
     const [unit, name] = unitOf(ns), decimals = Math.min(9, Math.max(0, Math.ceil(Math.log10(unit / step))));
     return Math.abs(ns) < 0.5 ? "0" : Number((ns / unit).toFixed(decimals)) + name;
   }
 
-  // Names a range of time, in seconds, as exactly as the range is short.
+  // Formats the range from `t0` to `t1`, in seconds. A shorter range gets more decimal places.
   const period = (t0, t1) => [Math.max(t0, 0), t1].map((t) => exactDuration(t * 1e9, (t1 - t0) * 1e7)).join(" to ");
 
   // Divides by 1000 while the value reaches a limit. Returns the rest and its unit.
@@ -94,7 +94,7 @@ const RoceData = (function () {
     return [v, u, units[u]];
   }
 
-  // As strbuf_add_size() and strbuf_add_rate().
+  // Format a number of bytes and a bit rate, as strbuf_add_size() and strbuf_add_rate() do.
   function size(bytes) {
     const [v, u, unit] = scaled(bytes, 10000, ["bytes", "kB", "MB", "GB", "TB"]);
     return v.toFixed(u ? 1 : 0) + " " + unit;

@@ -10,7 +10,7 @@ const RoceGraph = (function () {
   const ITEMS = ["run", "message", "band", "bin"]; // things to point at
   let colors = {};
 
-  // The legend of dygraphs measures text at each redraw, although it is never shown: that lays out the whole page.
+  // Removes the legend of dygraphs, which is never shown, because it makes the browser lay out the page at each redraw.
   if (typeof Dygraph !== "undefined")
     Dygraph.PLUGINS = Dygraph.PLUGINS.filter((p) => p.prototype.toString() !== "Legend Plugin");
 
@@ -28,7 +28,7 @@ const RoceGraph = (function () {
     ctx.fillRect(x0, Math.min(y0, y1), Math.max(x1 - x0, 2), Math.max(Math.abs(y1 - y0), 2));
   }
 
-  // Returns how many of `boxes` overlap box `p`. Each begins with left, right, top, bottom, and has `step` numbers.
+  // Counts the boxes that overlap box `p`. `boxes` has `step` numbers for each: left, right, top, bottom, and others.
   function overlaps(p, boxes, step) {
     let cnt = 0;
     for (let k = 0; k < boxes.length; k += step)
@@ -84,7 +84,7 @@ const RoceGraph = (function () {
   // ---- painters: each draws the runs or messages of a view. `at` has x(time), y(value), hit(item, index, x0, x1, y0,
   // y1) for each thing to point at, and isNew(...): whether the graph has no such shape at these pixels yet. ----
 
-  // Draws a line from corner to corner, whose value changes at some runs.
+  // Draws the line of a value that changes at some runs, from each change to the next.
   function stepLine(view, at, indexes, valueOf, color, width) {
     const r = view.runs, corners = [];
     indexes.filter((i) => r.time[i] <= at.t1).forEach((i) => {
@@ -95,7 +95,7 @@ const RoceGraph = (function () {
     path(at.ctx, corners, color, width);
   }
 
-  // Draws the waits of a direction. Returns their captions, as far as they fit.
+  // Draws the waits of a direction as bands. Returns the captions that fit into their bands.
   function paintBands(view, at, direction) {
     return view.bands.flatMap((b, k) => {
       const x0 = at.x(b.from), x1 = at.x(b.to), y = at.y(b.psn);
@@ -159,7 +159,7 @@ const RoceGraph = (function () {
     });
   }
 
-  // Graphs of two values per second, as stacked bars: colours, pixels of a bar, and values of a run.
+  // Bar graphs: each bar stacks two values per second. Colours, width of a bar in pixels, and values of a run.
   const BINS = {
     data: { colors: ["first", "again"], pixels: 3, names: () => ["sent the first time", "retransmitted"],
       of: (r) => [false, true].map((again) => (i) => r.style[i].again === again ? r.payload[i] : 0) },
@@ -259,14 +259,14 @@ const RoceGraph = (function () {
     return min <= max ? [min, max] : [0, 1];
   }
 
-  // Ticks at 1, 2 and 5 times each power of ten, of values that are logarithms.
+  // Returns the ticks of a logarithmic axis: 1, 2 and 5 times each power of ten. `min` and `max` are logarithms.
   function decades(min, max) {
     const ticks = [], steps = max - min > 2.2 ? [1] : [1, 2, 5];
     for (let e = Math.floor(min); e <= max; e++) ticks.push(...steps.map((s) => e + Math.log10(s)));
     return ticks.filter((v) => v >= min && v <= max).map((v) => ({ v, label: D.duration(Math.pow(10, v)) }));
   }
 
-  // Names of at most `most` rows between two values. If more rows are visible: the names of some of them.
+  // Returns the names of the rows between two values. If there are more than `most`, returns only some of the names.
   function rows(names, from, to, most) {
     const first = Math.max(0, Math.floor(Math.min(from, to)));
     const shown = names.slice(first, Math.ceil(Math.max(from, to))), step = Math.ceil(shown.length / most);
@@ -399,7 +399,7 @@ const RoceGraph = (function () {
       if (e.ctrlKey || e.metaKey || e.altKey) return;
       if (this.act((e.shiftKey && e.key.startsWith("Arrow") ? "Shift " : "") + e.key)) e.preventDefault();
     }
-    // Does what a key or a button of the tools demands. Returns whether it demands anything.
+    // Executes the action of a key or button. Returns whether there is such an action.
     act(key) {
       const all = () => Array.from({ length: this.runs.length }, (_, i) => i);
       const action = {

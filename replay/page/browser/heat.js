@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later
-// Heat map connections × time: bytes as colour, troubles as marks. One row a connection.
+// Heat map: a row for each connection, time from left to right. Colours show bytes, and marks show troubles.
 "use strict";
 
 const RoceHeat = (function () {
   const D = RoceData, G = RoceGraph, ROW = 16, LEFT = 52, ROWS = 60;
   const again = (cause) => ["packet retransmitted after a " + cause, "packets retransmitted after a " + cause];
-  // Kinds of marks: colour and shape, class or cause of the packets, one, many.
+  // Kinds of marks: colour and shape, class or cause of the packets, name in the singular and plural.
   const KINDS = [["nak", "nak", "NAK"], ["rnr", "rnr nak", "RNR NAK"], ["timeout", "timeout", ...again("timeout")],
     ["spurious", "spurious timeout", ...again("spurious timeout")], ["cnp", "cnp", "CNP"],
     ["refused", "refused", "NAK for the packet that an RNR NAK refused", "NAKs for packets that an RNR NAK refused"]];
@@ -60,7 +60,7 @@ const RoceHeat = (function () {
       ctx.strokeRect(x, this.row * ROW + 1, width, ROW - 2);
     }
     period(bin) { return [bin, bin + 1].map((b) => b * this.ns / this.bins); }
-    // What a row carried, or one cell of it.
+    // Describes the traffic and troubles of a row, or of one cell (`bin`) of it.
     text(row, bin) {
       const r = this.rows[row], of = (values) => bin < 0 ? sum(values) : values[bin], step = this.ns / this.bins / 2;
       const marks = KINDS.flatMap(([, , one, many], k) => of(r.marks[k]) ? [D.count(of(r.marks[k]), one, many)] : []);

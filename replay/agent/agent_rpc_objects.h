@@ -19,8 +19,8 @@ json_t *agent_op_cq(struct agent_device *dev, const json_t *in);
 json_t *agent_op_arm(struct agent_device *dev, const json_t *in);
 
 /* agent_rpc_events() returns the list of the asynchronous events since the last call.
- * agent_rpc_notified() returns the list of the CQs whose notifications arrived since the last
- * call. */
+ * agent_rpc_notified() returns the list of the CQs that raised a notification since the last call.
+ * */
 json_t *agent_rpc_events(struct agent_device *dev);
 json_t *agent_rpc_notified(struct agent_device *dev);
 

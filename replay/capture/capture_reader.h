@@ -53,7 +53,7 @@ struct captured_frame {
     bool block_big;
 };
 
-/* Returns the LINKTYPE_ number of a capture file whose frames have this link layer. */
+/* Returns the LINKTYPE_ number of this link layer, for the header of a capture file. */
 uint32_t capture_linktype(enum roce_link link);
 
 /* Opens a capture. Returns NULL and sets the error if the file cannot be opened, is not a capture,

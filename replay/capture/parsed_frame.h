@@ -31,7 +31,7 @@ struct frame_counts {
     uint64_t pauses;     /* PAUSE and PFC frames that stop a sender; `foreign` includes them */
     uint64_t unreadable; /* RoCE frames that are cut or malformed before the end of the BTH */
     uint64_t cut;        /* frames shorter than on the wire, because of the snaplen */
-    uint64_t unverified; /* packets whose ICRC could not be computed */
+    uint64_t unverified; /* number of packets for which the ICRC could not be computed */
     /* Packets with an IPv4 header checksum of 0. The NIC computed their checksums after the capture
      * (checksum offload). */
     uint64_t zero_checksums;
@@ -64,7 +64,7 @@ void parsed_frame_set(struct parsed_frame *item, const struct captured_frame *fr
 /* Sets `item->icrc`. Checks the ICRC if `check` is true and the packet could be parsed. */
 void parsed_frame_set_icrc(struct parsed_frame *item, bool check);
 
-/* Resets the counts to those of a capture without frames. */
+/* Resets all counts, for a capture of which no frame was read yet. */
 void frame_counts_init(struct frame_counts *counts);
 
 /* Counts one frame; `item` is its parsed form. */

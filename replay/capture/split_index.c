@@ -115,17 +115,17 @@ static void add_other(struct split_index *index, struct split_index_window *wind
     frame_counts_add(&window->counts, item, frame);
 }
 
-/* Prefetches the header of the next frame, and of the frame after the next one. The address of the
- * latter is a guess: it assumes that the next frame is as long as this one. */
+/* Prefetches the headers of the next two frames. The address of the second is a guess: it assumes
+ * that the next frame is as long as this one. */
 static inline void prefetch_next(const uint8_t *data, uint32_t cap_len)
 {
     __builtin_prefetch(data + cap_len);
     __builtin_prefetch(data + 2 * (size_t)cap_len);
 }
 
-/* Adds frames up to the first one that is not plain: a RoCE packet over Ethernet and IPv4 without
- * options or VLAN tags, to another QP than that of CM messages, in a record that pcap_walk_next()
- * can read. Adds at most `cnt` frames. */
+/* Adds frames up to the first frame that is not plain, at most `cnt`. A plain frame is a RoCE
+ * packet over Ethernet and IPv4, without IP options or VLAN tags. It is not a CM message (QP 1),
+ * and pcap_walk_next() can read its record. */
 static inline __attribute__((always_inline)) unsigned add_plain(struct split_index *index,
                                                                 struct split_index_window *window,
                                                                 struct reader_walk *walk,

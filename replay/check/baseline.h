@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Baseline: compares the performance of a capture with that of an earlier capture of the same
- * traffic. Called by check --baseline.
+ * Baseline: compares the performance in a capture with the performance in an earlier capture of the
+ * same traffic. Called by check --baseline.
  *
  *   1. baseline_new()
  *   2. check_capture() of the new and of the old capture, each with the watch of baseline_watch()

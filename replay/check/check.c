@@ -138,7 +138,7 @@ static void list_finding(const struct judge *judge, const struct roce_finding *f
         check->json_failed = true;
 }
 
-/* Keeps a connection whose JSON line check_json_later() writes at the end. */
+/* Stores a connection until the end, when check_json_later() writes its JSON line. */
 static void keep_conn(struct check *check, const struct roce_conn_summary *sum)
 {
     struct check_report *report = check->report;

@@ -549,8 +549,8 @@ int check_json_later(FILE *out, const struct check_report *report)
 /* ---- line of the summary -----------------------------------------------------------------------
  */
 
-/* Writes the number of frames for each tunnel type. If `open` is true, only for tunnel types whose
- * inner packets the check judges. Otherwise only for the other types. */
+/* Writes the number of frames for each tunnel type. If `open` is true, writes the tunnel types with
+ * inner packets that the check judges; if false, the other types. */
 static void put_tunnels(struct json_line *line, const char *key, const struct check_report *r,
                         bool open)
 {

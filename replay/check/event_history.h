@@ -36,9 +36,9 @@ struct event_history *event_history_new(void);
 void event_history_del(struct event_history *history);
 
 /* Returns whether the history is about to be full: `stream`, the number of a new connection, is at
- * least half the number of slots. A connection whose number exceeds the number of slots replaces an
- * older one in its slot. While the result is false, several threads may add packets of different
- * connections at the same time. */
+ * least half the number of slots. A connection with a number above the number of slots replaces an
+ * older connection in its slot. While the result is false, several threads may add packets of
+ * different connections at the same time. */
 bool event_history_is_full(uint32_t stream);
 
 /* Adds a packet with the result of its analysis. */

@@ -10,9 +10,9 @@
 
 #include "check/check_report.h"
 
-/* Sets `program` of the connections that have a problem and whose two ends have the same address. A
- * name remains empty if the capture is not a regular file, or if none of its first million frames
- * is from the program. */
+/* Sets `program` of the connections that have a problem and two ends with the same address. A name
+ * remains empty if the capture is not a regular file, or if none of its first million frames is
+ * from the program. */
 void programs_find(const char *path, struct check_report *report);
 
 #endif

@@ -10,7 +10,7 @@
 #include "wire/codes.h"
 #include "wire/gid.h"
 
-/* Headers whose fields a drill can set. */
+/* Headers with fields that a drill can set. */
 #define HEADERS(X)                                                                                 \
     X(eth, ETH)                                                                                    \
     X(ip4, IP4)                                                                                    \

@@ -266,9 +266,9 @@ static void on_link(void *user, enum roce_link_kind kind, uint32_t frame, uint32
  */
 
 /* Returns the lane of the track of messages in which a message is drawn that begins at *start.
- * Perfetto cannot draw overlapping messages in one lane. So the lane is one whose last message has
- * ended, or a new one. If all LANES_MAX lanes are occupied, uses the last lane and sets *start to
- * the end of its last message. */
+ * Perfetto cannot draw overlapping messages in one lane. So the message gets a lane in which the
+ * last message has ended, or a new one. If all LANES_MAX lanes are occupied, uses the last lane and
+ * sets *start to the end of its last message. */
 static uint32_t choose_lane(struct perfetto *p, struct perfetto_track_state *track, uint64_t *start)
 {
     for (uint32_t i = 0; i < track->lane_cnt; i++)

@@ -32,7 +32,7 @@ struct psn_point {
     uint32_t conn; /* connection number */
     uint32_t psn;  /* first PSN of the packet */
     uint32_t cnt;  /* number of PSNs: for a READ request, the PSNs of its response; otherwise 1 */
-    uint8_t side;  /* side of the requester in whose graph the point is */
+    uint8_t side;  /* the point is in the graph of the requester of this side */
     uint8_t kind;  /* enum psn_kind */
 };
 

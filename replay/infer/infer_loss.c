@@ -343,9 +343,9 @@ static uint64_t quickest_of_copies(const struct inferred_setup *s)
     return best;
 }
 
-/* Sets min_response_ns to the shortest time between the capture of a request and of its response,
- * or to 0 if unknown. Uses requests with one captured copy, or else READs and atomics with as many
- * responses as copies. Returns false if out of memory. */
+/* Sets min_response_ns to the shortest time from a captured request to its response, or to 0 if
+ * unknown. Uses requests with one captured copy. If there are none, uses READs and atomics with as
+ * many responses as copies. Returns false if out of memory. */
 static bool find_quickest(struct inferred_setup *s)
 {
     uint32_t *copy = malloc((s->req_cnt + 1) * sizeof(*copy)); /* for each request packet: index

@@ -187,9 +187,10 @@ static bool too_many_fetches(const struct work_requests *w)
     return false;
 }
 
-/* Shortens a message whose end was not captured, to the captured packets plus one packet of 1 byte.
- * Because of the additional packet, our requester sends the captured packets as First and Middle
- * packets. Posting the whole length in the RETH of a WRITE could cost up to 8 million packets. */
+/* Shortens a message if its end was not captured: the message then has the captured packets plus
+ * one packet of 1 byte. Because of the additional packet, our requester sends the captured packets
+ * as First and Middle packets. Posting the whole length in the RETH of a WRITE could cost up to 8
+ * million packets. */
 static void cut_open_message(struct work_requests *w)
 {
     struct work_request *last = w->cnt ? &w->wr[w->cnt - 1] : NULL;

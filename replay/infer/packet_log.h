@@ -36,7 +36,7 @@ struct pkt_event {
     bool no_recv_wqe;  /* request: the receive queue was empty (RNR NAK) */
     bool rkey_invalid; /* request: its R_Key was invalid, or the memory region did not contain the
                         * accessed range */
-    bool differs;      /* response: a field differs from that of our RNIC */
+    bool differs;      /* response: a field differs from the response of our RNIC */
     uint32_t recv_len; /* request: bytes of the receive WQE if it was too short, else RECV_FULL */
     uint32_t next_response; /* index into setup.event, or EVENT_NONE. For a READ request: its
                              * first recorded response. For a READ response: the next response to

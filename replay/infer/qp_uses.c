@@ -341,8 +341,8 @@ static bool may_begin_again(const struct search *s, const struct supposed_use *u
     return before && p->time - before->time >= RESET_NS;
 }
 
-/* Records packet `i` if it may be the first request of a use: its PSN does not follow that of the
- * previous request of its side, which is in `last`. */
+/* Records packet `i` if it may be the first request of a use: its PSN does not follow the PSN of
+ * the previous request of its side, which is in `last`. */
 static void note_start(struct search *s, const struct supposed_use *use, uint32_t i, bool again,
                        const struct trace_packet **last)
 {

@@ -131,8 +131,8 @@ static void read_entry(const struct inferred_setup *s, struct request_pkt *e, ui
     m->open = !is_single(op->kind) && !roce_opcode_ends(op);
 }
 
-/* Compares the payload of a retransmission with that of the first copy, and sets `rewritten` if
- * they differ. */
+/* Compares the payload of a retransmission with the payload of the first copy, and sets `rewritten`
+ * if they differ. */
 static void note_rewritten(struct inferred_setup *s, int64_t rel, uint32_t event)
 {
     const struct request_pkt *e = request_at(s, rel);

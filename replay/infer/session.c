@@ -47,7 +47,7 @@ uint64_t payload_hash(const uint8_t *p, size_t len)
     return (uint64_t)len << 32 | roce_crc32(0, p, len);
 }
 
-/* Links all directions whose responders are on the same host, in the order of the directions'
+/* For each host, links all directions with a responder on this host, in ascending order of their
  * indices. */
 static void list_directions(struct session *session)
 {

@@ -251,8 +251,8 @@ static int byte_of(const struct shadow_write *write, uint64_t va)
     return write->data ? write->data[va - write->va] : write->value[va - write->va];
 }
 
-/* Returns whether a later write of the same connection through the same R_Key replaced the byte at
- * `va` that write `at` stored. */
+/* Returns whether the byte at `va` that write `at` stored was overwritten later: by a write of the
+ * same connection with the same R_Key. */
 static bool is_replaced(struct shadow_memory *memory, size_t at, uint64_t va)
 {
     const struct shadow_write *w = &memory->write[at];

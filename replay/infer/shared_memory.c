@@ -250,8 +250,9 @@ static int turn_cmp(const void *a, const void *b)
 }
 
 /* Called after order_each(), which orders the writes to each word independently of the other words.
- * Returns whether one order of all writes fits the orders of all words. It does not if, for
- * example, two writes that both change the same two words have opposite orders in them. */
+ * Returns whether there is one order of all writes that agrees with the order found for each word.
+ * There is none if, for example, two writes change the same two words, and their order is not the
+ * same in both words. */
 static bool orders_agree(struct shared_memory *sh)
 {
     size_t *at = calloc(sh->session->dir_cnt + 1, sizeof(*at)); /* for each direction: index of the

@@ -63,7 +63,7 @@ struct shared_memory {
     uint64_t effort; /* search steps used so far; the search gives up at a limit */
 };
 
-/* READ whose response an allowed order of the writes must explain. */
+/* READ with a response that must be explained: by an allowed order of the writes. */
 struct shared_read {
     struct shared_memory *sharing;
     uint32_t dir;

@@ -368,7 +368,7 @@ static int fix_all_icrcs(struct trace *trace)
  * order. Identifications between the two belong to packets of other flows to the same host. */
 #define ID_STEP_MAX 4096
 
-/* Maximum time between two packets whose IPv4 identifications are compared, ns. */
+/* Maximum time between two packets to compare their IPv4 identifications, ns. */
 #define ID_TIME_MAX UINT64_C(1000000000)
 
 /* Least number of packets from which we infer that a sender numbers its packets. */

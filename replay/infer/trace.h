@@ -33,7 +33,7 @@ struct trace_packet {
     const uint8_t *data; /* the whole frame */
     uint32_t cap_len;    /* length of `data` in bytes */
     uint32_t wire_len;
-    uint64_t time;  /* capture time in ns, never earlier than that of the previous packet */
+    uint64_t time;  /* capture time in ns, never earlier than the time of the previous packet */
     uint32_t frame; /* frame number in the capture file, counted from 1 */
     uint32_t flow;
     uint32_t overlay; /* VNI or other network id of the tunnel, in the format of
@@ -70,8 +70,8 @@ struct trace_flow {
     uint32_t reverse;   /* number of the pair of hosts in the reverse order, or KEYMAP_NONE */
     uint32_t good;      /* number of packets that a receiver does not drop */
     bool numbered;      /* the sender increases the IPv4 identification from packet to packet */
-    bool host_numbered; /* true: the sender increases the IPv4 identification in all packets to
-                         * the same host, not only in those of this flow */
+    bool host_numbered; /* true: the sender counts the IPv4 identification up over all packets to
+                         * the host, not separately for each flow */
     uint8_t macs[12];   /* destination and source MAC of the first frame, if `has_macs` */
     bool has_macs;
     uint32_t *pkt; /* indices into trace.pkt, in capture order */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Plays datagram streams whose sender is the target. The agent posts the recorded messages one
- * after the other. Before the comparison, the addresses, QPNs, PSNs and P_Keys of the capture
- * replace those of the received packets.
+ * Plays datagram streams from the target: the target is the sender. The agent posts the recorded
+ * messages one after the other. Before the comparison, the addresses, QPNs, PSNs and P_Keys in the
+ * received packets are replaced by the values in the capture.
  */
 #include <arpa/inet.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Plays datagram streams whose receiver is the target. */
+/* Plays datagram streams to the target: the target is the receiver. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

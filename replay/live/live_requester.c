@@ -3,8 +3,8 @@
  * Plays a capture when the target is the requester. The agent posts the work requests that the
  * recorded requester must have posted. We send the recorded responses with the QPNs and PSNs of
  * this run. Each response is sent with its recorded delay after the live request that it answers.
- * The target's requests and completions replace those of our RNIC, and rc_compare_requests()
- * compares them with the capture.
+ * The target's requests and completions replace the requests and completions of our RNIC, and
+ * rc_compare_requests() compares them with the capture.
  *
  * The target's requests contain the memory addresses and R_Keys of the capture. These addresses and
  * R_Keys need not be valid, because no device executes the requests: we only compare them.

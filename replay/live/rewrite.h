@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Rewriting between the numbers of a capture and those of a live connection, as tcprewrite does:
- * addresses, QPNs, PSNs, MSNs, P_Keys, R_Keys and virtual addresses. Frames are sent with live
- * numbers. In received packets, the numbers of the capture replace the live numbers before the
+ * Rewriting between the numbers of a capture and the numbers of a live connection, as tcprewrite
+ * does: addresses, QPNs, PSNs, MSNs, P_Keys, R_Keys and virtual addresses. Frames are sent with
+ * live numbers. In received packets, the numbers of the capture replace the live numbers before the
  * comparison, so that reports show the numbers of the capture. If a recorded frame contains an
  * error, the live frame contains the same error.
  *
@@ -72,7 +72,7 @@ int rewrite_datagram(const struct rewrite_dgram *stream, const struct trace_pack
 int rewrite_addresses(const struct rewrite_path *path, const struct trace_packet *packet,
                       uint8_t *buf, size_t cap);
 
-/* Replaces the live DestQP, PSN, P_Key and MSN of a packet from the target by those of the
+/* Replaces the live DestQP, PSN, P_Key and MSN of a packet from the target by the values of the
  * capture. */
 void rewrite_to_recorded(const struct rewrite *rw, struct roce_pkt *pkt);
 

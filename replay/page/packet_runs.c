@@ -104,7 +104,7 @@ static uint64_t known_ns(uint64_t ns)
     return ns == ROCE_NEVER_NS ? 0 : ns;
 }
 
-/* Sets all members of a run to those of one packet and its analysis. */
+/* Fills in a run of one packet from the packet and its analysis. */
 static void set_run(struct packet_run *run, const struct roce_flow_in *in,
                     const struct roce_flow_result *r, enum run_class class)
 {

@@ -611,9 +611,9 @@ static int write_findings(FILE *out, const struct page_capture *capture,
     return 0;
 }
 
-/* Writes the sentence at the top of the page, about the only selected connection or else about the
- * whole capture. Also writes whether this sentence reports success, and its style: "warn" if the
- * connection was only slow, congested or paused. */
+/* Writes the sentence at the top of the page. It is about the selected connection if only one is
+ * selected, otherwise about the whole capture. Also writes whether this sentence reports success,
+ * and its style: "warn" if the connection was only slow, congested or paused. */
 static int write_lead(FILE *out, const struct page_capture *capture,
                       const struct check_report *report, const struct page_selection *selection)
 {

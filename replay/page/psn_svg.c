@@ -187,7 +187,7 @@ struct legend {
     double x, y;
 };
 
-/* Writes an entry of a legend: the sign with which the text begins, or else a coloured area. */
+/* Writes an entry of a legend: a sign if the text begins with one, otherwise a coloured area. */
 static void write_legend_entry(const struct psn_graph *g, struct legend *at, const char *class,
                                const char *text)
 {

@@ -68,9 +68,9 @@ static void print_differences(FILE *out, const struct ladder *l, uint32_t pkt)
         }
 }
 
-/* Returns the index, in setup `to`, of the event with the same packet as event `event` of setup
- * `from`. Both setups are of the same direction. They differ only in the order of reordered packets
- * (sent_order.h), so the search begins at index `event`. */
+/* Finds the packet of event `event` of setup `from` in setup `to`, and returns the index of its
+ * event there. Both setups are of the same direction. They differ only in the order of reordered
+ * packets (sent_order.h), so the search begins at index `event`. */
 static uint32_t event_in(const struct inferred_setup *to, const struct inferred_setup *from,
                          uint32_t event)
 {

@@ -4,8 +4,8 @@
 #include "util/strbuf.h"
 #include "wire/codes.h"
 
-/* Packets of one direction whose effect the replay copies from the capture, because our RNIC cannot
- * determine the effect. Indices into setup.event; EVENT_NONE: there is no such packet. */
+/* Packets of one direction with an effect that the replay copies from the capture, because our RNIC
+ * cannot determine the effect. Indices into setup.event; EVENT_NONE: there is no such packet. */
 struct taken {
     uint32_t nak;  /* fatal NAK */
     uint32_t rnr;  /* first RNR NAK */

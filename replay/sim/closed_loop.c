@@ -230,9 +230,10 @@ static bool may_change(const struct work_requests *w, size_t idx)
     return false;
 }
 
-/* Compares the requester's completions with those of the reference, which is the play without
- * impairments. If a completion differs, sets the verdict and returns false. If conn->gave_up is
- * set, compares only the completions before the request at which the requester gave up. */
+/* Compares the requester's completions with the completions of the reference, which is the play
+ * without impairments. If a completion differs, sets the verdict and returns false. If
+ * conn->gave_up is set, compares only the completions before the request at which the requester
+ * gave up. */
 static bool check_sent(struct rc_loop_result *conn, const struct rc_loop_result *clean)
 {
     for (size_t i = 0; i < conn->sent.cnt && i < clean->sent.cnt; i++) {

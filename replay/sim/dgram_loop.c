@@ -103,7 +103,7 @@ static int send_frame(struct dgram_loop *l, uint32_t stream, uint32_t pkt, const
 }
 
 /* Passes a frame of a sender to the oracle. The senders transmit independently, so the time of a
- * frame may be before that of the previous frame. In this case the oracle gets the time of the
+ * frame may be before the time of the previous frame. In this case the oracle gets the time of the
  * previous frame. Returns 0, or -1 if out of memory. */
 static int judge_frame(struct dgram_loop *l, struct dgram_sender_slot *sender, const uint8_t *frame,
                        size_t len)
@@ -165,8 +165,8 @@ static int deliver_next(struct dgram_loop *l)
 /* ---- advancing the time ------------------------------------------------------------------------
  */
 
-/* Returns the index of the sender whose next message is due first, and sets *at to its time. *at is
- * RNIC_NEVER if no message is left. */
+/* Returns the index of the sender of the next due message, and sets *at to the time of this
+ * message. *at is RNIC_NEVER if no message is left. */
 static uint32_t next_sender(struct dgram_loop *l, rnic_time *at)
 {
     uint32_t next = 0;

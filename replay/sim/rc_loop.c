@@ -259,8 +259,7 @@ static int send_pending(struct rc_loop *l, struct sim_host *host)
     return 0;
 }
 
-/* Sends those frames of the recorded endpoint whose time has come. Returns 0, or -1 if out of
- * memory. */
+/* Sends the due frames of the recorded endpoint. Returns 0, or -1 if out of memory. */
 static int send_recorded_due(struct rc_loop *l)
 {
     struct sim_host *host = l->sides == REPLAY_RESPONDER ? &l->requester : &l->responder;

@@ -14,10 +14,10 @@
 #include "infer/infer_setup.h"
 
 struct recorded_peer_frame {
-    uint32_t step; /* index into setup.event of the packet whose frame is sent */
-    uint32_t when; /* index into setup.event of the packet at whose time the frame is sent. It
-                    * differs from `step` if the responder executed a request before the request
-                    * was captured */
+    uint32_t step; /* index into setup.event: the frame of this packet is sent */
+    uint32_t when; /* index into setup.event: the frame is sent at the time of this packet. It
+                    * differs from `step` if the responder executed a request before the request was
+                    * captured */
     size_t order;
 };
 

@@ -18,7 +18,7 @@
 #include "impair/delay_line.h"
 #include "impair/impair.h"
 
-/* Delay of the link, ns: about that of a switch and two cables. */
+/* Delay of the link, ns: about the delay of a switch and two cables. */
 #define SIM_LINK_DELAY_NS UINT64_C(2000)
 
 struct sim_link_frame {

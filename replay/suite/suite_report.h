@@ -15,7 +15,7 @@ struct suite_totals {
                         * one QP of a connection, and the responses to them */
     size_t streams;
     size_t exchanges;    /* number of ends of CM exchanges */
-    size_t cut;          /* number of captures with packets whose payload the snaplen cut */
+    size_t cut;          /* number of captures with truncated payloads (snaplen too small) */
     size_t missing;      /* number of responses that our RNIC sent but the captures lack */
     size_t lacking;      /* number of captures in which a response of our RNIC is missing */
     size_t damaged;      /* number of damaged responses in all captures, which are not compared */

@@ -90,7 +90,7 @@ static void add_line(struct dump *dump, const char *comma, unsigned indent)
     }
 }
 
-/* Adds a value whose first line is indented by `indent` spaces. */
+/* Adds a value, and indents its first line by `indent` spaces. */
 static void add_value(struct dump *dump, json_t *value, unsigned indent)
 {
     const char *comma = "", *key;

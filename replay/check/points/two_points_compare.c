@@ -237,7 +237,7 @@ static uint64_t mark_disorder(const struct two_points *all, uint32_t dir)
     return late;
 }
 
-/* Sets `again` for each packet whose previous transmission was `in_disorder`. `sorted` is the
+/* Sets `again` for each packet if its previous transmission was `in_disorder`. `sorted` is the
  * result of two_points_sort(). */
 static void mark_again(struct point_packet *const *sorted, uint32_t cnt)
 {

@@ -90,7 +90,8 @@ struct point_result {
 
 struct point_direction {
     struct point_addrs addrs;
-    bool from_b;  /* packets of this direction pass the capture point of b before that of a */
+    bool from_b;  /* packets of this direction pass the capture point of b first, then the capture
+                   * point of a */
     bool emptied; /* two_points_adopt() moved all packets to another direction */
     bool matched; /* at least one packet of this direction is in both captures */
     bool guessed; /* true: `matched` is false, and `median` is a guess of guess_medians() */

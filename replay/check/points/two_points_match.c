@@ -192,8 +192,8 @@ static bool is_half_equal(const struct point_addrs *a, const struct point_addrs 
            (memcmp(a->dst, b->dst, sizeof(a->dst)) == 0);
 }
 
-/* Returns the original of packet `p`, whose addresses may be damaged, in the other capture, or
- * NULL. */
+/* Finds packet `p` in the other capture, although the addresses in `p` may be damaged. Returns NULL
+ * if it is not there. */
 static const struct point_packet *original(const struct two_points *all,
                                            const struct point_capture *other,
                                            const struct point_packet *p)

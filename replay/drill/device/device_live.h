@@ -25,7 +25,7 @@ struct device_live_config {
                                       * interface */
     bool really;                     /* transmit although a default route uses the interface */
     uint64_t patience_ns;            /* permitted delay of an event after its time window, ns */
-    unsigned timeout; /* timeout code of a QP whose line in the drill names no timeout */
+    unsigned timeout;                /* timeout code of a QP for which the drill names no timeout */
 };
 
 /* Sets the IPv4 or IPv6 address of the drill's own end (`own`) or of the target. Returns 0, or -1
@@ -33,7 +33,7 @@ struct device_live_config {
 int device_live_address(struct device_live_config *config, const char *text, bool own,
                         struct error *error);
 
-/* Numbers of drills whose packets have IPv4 and IPv6. */
+/* Number of drills with IPv4 packets, and with IPv6 packets. */
 struct device_live_drills {
     size_t ip4, ip6;
 };

@@ -18,8 +18,8 @@
 #define INCONCLUSIVE_MAX 4096u
 
 /* Returns the index in trace.pkt of the request with the PSN of response `event`. If several copies
- * were captured, returns the latest copy before the response, or else the first copy. Returns
- * EVENT_NONE if the request was not captured. */
+ * were captured, returns the latest copy before the response. If all copies are after the response,
+ * returns the first copy. Returns EVENT_NONE if the request was not captured. */
 static uint32_t request_of(const struct response_cmp *cmp, uint32_t event)
 {
     const struct inferred_setup *s = &cmp->dir->setup;
@@ -83,8 +83,8 @@ static bool is_doubted(const struct response_cmp *cmp, const struct response_cas
              (c->opcode || c->data || !cmp->repeats || counts_one_copy(c)));
 }
 
-/* Returns whether a direction has a request whose executed copy was not captured, or of which no
- * copy was captured. Also returns true if the direction was not replayed. */
+/* Returns whether the responder executed a request that was not captured: the capture lacks the
+ * executed copy, or all copies. Also returns true if the direction was not replayed. */
 static bool has_gap(const struct response_cmp *cmp, const struct rc_direction *dir)
 {
     (void)cmp;

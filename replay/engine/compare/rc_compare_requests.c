@@ -120,7 +120,7 @@ static bool sort_tx(struct request_cmp *cmp)
     return cmp->by_psn != NULL;
 }
 
-/* Returns the index in by_psn of the first request of our RNIC whose PSN is at least `rel`. */
+/* Returns the index in by_psn of the first request of our RNIC with a PSN of at least `rel`. */
 static size_t first_at(const struct request_cmp *cmp, int64_t rel)
 {
     size_t low = 0, high = cmp->run->tx_cnt;

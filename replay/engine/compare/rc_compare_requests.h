@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Compare requests: compares the packets of the recorded requesters with those of our RNICs in
- * their place. Also compares the completions of our RNICs with those that the recorded responses
+ * Compare requests: compares the packets of the recorded requesters with the packets of our RNICs
+ * in their place. Also compares the completions of our RNICs with those that the recorded responses
  * imply.
  *
  * Compared, because the specification prescribes it:

@@ -14,9 +14,9 @@
  * struct response_comparison and struct request_comparison own the results and differences. The
  * only error is that memory runs out.
  *
- * rc_compare_responses() compares the packets of each recorded responder with those of our RNIC in
- * its place. In diff.h, `recorded` is a value of the recorded responder, and `replayed` a value of
- * our RNIC.
+ * rc_compare_responses() compares the packets of each recorded responder with the packets of our
+ * RNIC in its place. In diff.h, `recorded` is a value of the recorded responder, and `replayed` a
+ * value of our RNIC.
  *
  * Compared, because the specification prescribes it:
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Strict: compares the recorded packets of an end with those of our RNIC, packet by packet and in
+ * Strict: compares the recorded packets of an end with the packets of our RNIC, one by one and in
  * order. Unlike the other comparisons, also requires equal AckReq bits and an equal coalescing of
  * ACKs. Use it only for captures of our own RNIC: where the specification allows several
  * behaviours, other devices may differ. Credits are not compared, because packets do not show the

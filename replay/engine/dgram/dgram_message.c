@@ -25,7 +25,7 @@ static bool count_absent(struct dgram_message_reader *src, const struct dgram_me
     return true;
 }
 
-/* Shortens a WRITE whose last packets were not captured. The WRITE then has the captured packets
+/* Shortens a WRITE if its last packets were not captured. The WRITE then has the captured packets
  * and one further packet of 1 byte. */
 static void cut_end(const struct dgram_message_reader *src, struct dgram_message *m, size_t last)
 {

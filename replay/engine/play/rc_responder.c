@@ -24,7 +24,7 @@ struct scheduled_packet {
                    * time of this packet */
     uint32_t dir;
     uint32_t event;    /* index into setup.event of the packet that our RNIC receives */
-    uint32_t at_event; /* index into setup.event of the packet at whose time our RNIC receives the
+    uint32_t at_event; /* index into setup.event: at the time of this packet, our RNIC receives the
                         * request. It differs from `event` only if the responder executed the
                         * request before the capture point saw it (struct executed_unseen) */
     size_t order;      /* position among the packets of the direction that have the same `pkt` */

@@ -21,8 +21,8 @@ struct dir_state {
     struct rnic_qp *qp;
     bool over;                        /* true: a later connection reused the QPN, so the QP of this
                                        * direction no longer exists */
-    uint32_t last;                    /* index into setup.event of the packet at whose time the
-                                       * latest request was replayed */
+    uint32_t last;                    /* index into setup.event: our RNIC received the latest
+                                       * request at the time of this packet */
     struct recorded_payload *payload; /* recorded responses with a payload, sorted by PSN, then
                                        * capture order */
     size_t payload_cnt;

@@ -389,8 +389,9 @@ static bool is_blank(const struct tx_request *ours)
            ours->va == 0 && ours->rkey == 0;
 }
 
-/* Returns whether a recorded retransmission is an Only packet without payload where our RNIC sends
- * another packet. Linux rxe sends such a packet although no program posted such a work request. */
+/* Returns whether the requester retransmitted an Only packet without payload, and our RNIC
+ * retransmits another packet at this PSN. Linux rxe sends such an empty packet, although no program
+ * posted an empty work request. */
 static bool is_empty_only(const struct request_case *c)
 {
     const struct roce_opcode *op = roce_opcode(c->pkt->opcode);

@@ -258,8 +258,8 @@ static bool has_impossible_pair(const struct response_case *c)
     return more < 0 || (more > 0 && nak);
 }
 
-/* Returns whether the original value of an Atomic ACK differs from that of another response to the
- * same request. A responder executes an atomic once and repeats the value (R115). */
+/* Returns whether two responses to the same atomic contain different original values. A responder
+ * executes an atomic once and repeats the value (R115). */
 static bool changes_original(const struct response_case *c)
 {
     const struct inferred_setup *s = setup_of(c);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Response case: a recorded response that differs from that of our RNIC, with the state of both
- * responders. peer_quirks.h decides whether a known deviation explains the difference,
+ * Response case: a recorded response that differs from the response of our RNIC, with the state of
+ * both responders. peer_quirks.h decides whether a known deviation explains the difference,
  * rc_inconclusive.h whether packets that were not captured explain it.
  */
 #ifndef REPLAY_ENGINE_REASONS_RC_RESPONSE_CASE_H

@@ -121,7 +121,8 @@ struct roce_tap {
 
 /* Options of the analysis; read when a file is opened. */
 struct roce_store_opts {
-    /* Implementation whose known deviations are shown as notes, not as errors. */
+    /* Implementation that sent the packets: its known deviations are shown as notes, not as errors.
+     * */
     enum roce_profile profile;
     size_t mem_max; /* memory limit of rnic/flow, bytes */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Wireshark's Export Objects: lists each completely captured message as an object whose payload can
- * be saved. */
+/* Wireshark's Export Objects: lists each completely captured message as an object, so that its
+ * payload can be saved. */
 #ifndef PLUGIN_EXPORT_OBJECT_H
 #define PLUGIN_EXPORT_OBJECT_H
 

@@ -345,7 +345,7 @@ void roce_stat_register(struct roce_stat_table *stat)
 }
 
 /* Registers the submenu Statistics -> RoCE. Wireshark would put the tables directly into the menu
- * Statistics, among those of all protocols. Only entries that a plugin adds itself can be in a
+ * Statistics, among the tables of all protocols. Only entries that a plugin adds itself can be in a
  * submenu. */
 void roce_stat_menu_register(int proto)
 {

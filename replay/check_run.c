@@ -160,8 +160,8 @@ static int put_comparison(const struct check_args *args, struct error *error)
     return 0;
 }
 
-/* Returns the profile of known deviations for a capture: that of --quirks if the user gave one,
- * otherwise that in the folder's manifest.tsv. */
+/* Returns the profile of known deviations for a capture: the profile of --quirks if the user gave
+ * one, otherwise the profile in the folder's manifest.tsv. */
 static enum roce_profile profile_of(const struct capture_item *item, const struct check_args *args)
 {
     enum roce_profile named = item->peer ? roce_profile_find(item->peer) : ROCE_PROFILE_CNT;
@@ -668,8 +668,8 @@ static int check_baseline(struct check_args *args)
     return fail && baseline_is_slower(args->baseline) ? EXIT_DIFFERS : EXIT_HOLDS;
 }
 
-/* Compares the checked capture with those of --other-end and --baseline. Returns the highest exit
- * status, at least `status`. */
+/* Compares the checked capture with the captures of --other-end and --baseline. Returns the highest
+ * exit status, at least `status`. */
 static int compare_captures(struct check_args *args, int status)
 {
     int one;

@@ -37,9 +37,9 @@ int agent_access_of(const json_t *in);
  * memory. */
 uint8_t *agent_bytes_of(const json_t *value, uint32_t *len);
 
-/* Each function reads one member of the request, for example "qp", whose value is the number of an
- * object. Returns true and sets *out to this number, or returns false if there is no such
- * object. */
+/* Each function reads one member of the request, for example "qp". The value of the member is the
+ * number of an object. Returns true and sets *out to this number, or returns false if there is no
+ * such object. */
 bool agent_which_qp(struct agent_device *dev, const json_t *in, uint32_t *out);
 bool agent_which_srq(struct agent_device *dev, const json_t *in, uint32_t *out);
 bool agent_which_mw(struct agent_device *dev, const json_t *in, uint32_t *out);

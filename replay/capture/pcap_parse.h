@@ -37,7 +37,7 @@ struct pcap_parser {
     bool plain; /* the file, or the current section, can be read with pcap_walk.h */
     bool big;   /* the file, or the current section, is big-endian */
     /* Unit of the time stamps, ns; pcap: unit of their fraction, 1 or 1000. In pcapng, this unit
-     * and `linktype` are those of the first interface, if `plain` is true. */
+     * and `linktype` belong to the first interface, if `plain` is true. */
     uint64_t unit_ns;
     uint64_t stamp_end; /* pcapng: member of struct pcap_walk */
     uint32_t linktype, snaplen;

@@ -82,8 +82,8 @@ struct read_ahead {
 
 struct read_buffer {
     FILE *file; /* input stream, owned by the caller */
-    /* Decompressor whose output is `file`. NULL: the file is not compressed. A read that returns
-     * too few bytes has then reached the end of the file. */
+    /* Decompressor that writes to `file`. NULL: the file is not compressed. A read that returns too
+     * few bytes has then reached the end of the file. */
     const struct decompress *decompress;
     struct chunk ring[READ_BUFFER_RING];
     unsigned at;

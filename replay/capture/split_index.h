@@ -28,8 +28,8 @@ enum split_entry_kind {
     SPLIT_MARK,  /* in the lists of the other parts: place of a CM message of part `part` */
 };
 
-/* A RoCE packet of a part. Half a cache line, because entries move from the cache of the processor
- * that indexed the window to that of the part's processor. */
+/* A RoCE packet of a part. Its size is half a cache line, because entries move between caches: from
+ * the processor that indexed the window to the processor of the part. */
 struct split_entry {
     uint64_t time;
     uint32_t off;   /* of the frame from split_index_window.data, bytes */

@@ -31,8 +31,8 @@ enum item_kind {
 };
 
 /* Words that a line can have for a packet, and the field that each word sets. If a word can set a
- * field in several headers, it has one row for each header. The parser uses the row whose header is
- * in the packet. */
+ * field in several headers, it has one row for each header. The parser uses the row for a header
+ * that the packet has. */
 static const struct {
     const char *word;
     enum item_kind kind;

@@ -56,8 +56,8 @@ int parse_find_object(const struct parser *p);
 bool parse_object(struct parser *p, enum script_object_kind kind, int *out);
 const char *parse_object_kind_name(enum script_object_kind kind);
 
-/* Reads a memory address: NAME, NAME+OFFSET or a number. If `memory` is true, the name must be that
- * of an MR or of peer memory. */
+/* Reads a memory address: NAME, NAME+OFFSET or a number. If `memory` is true, the name must name an
+ * MR or peer memory. */
 bool parse_place(struct parser *p, const char *what, bool memory, struct script_value *out);
 
 /* Read the bytes after `fill` or `data`. The caller has already read that word. */

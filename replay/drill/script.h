@@ -351,7 +351,7 @@ struct script {
     unsigned coverage_cnt;
     char need[SCRIPT_IDS_MAX][SCRIPT_NAME_MAX];
     unsigned need_cnt;
-    char allow[SCRIPT_IDS_MAX][SCRIPT_NAME_MAX]; /* rules of rnic/flow whose findings do not fail
+    char allow[SCRIPT_IDS_MAX][SCRIPT_NAME_MAX]; /* rules of rnic/flow: their findings do not fail
                                                   * the drill */
     unsigned allow_cnt;
     struct script_variant variant[SCRIPT_VARIANTS_MAX];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Names: the words of all exports for sides, operations, causes and packet flags. The words are
- * those of check --json. */
+/* Names: the words of all exports for sides, operations, causes and packet flags. check --json uses
+ * the same words. */
 #ifndef REPLAY_EXPORT_NAMES_H
 #define REPLAY_EXPORT_NAMES_H
 

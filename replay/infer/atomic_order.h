@@ -54,8 +54,8 @@ struct atomic_order {
                          * state of each slot; NULL before the first one */
 };
 
-/* Initializes a search for an order of the writes `op` to the words `word`, whose initial values
- * are unknown. Takes ownership of both arrays. Returns 0, or -1 if out of memory. Call
+/* Initializes a search for an order of the writes `op` to the words `word`. The initial values of
+ * the words are unknown. Takes ownership of both arrays. Returns 0, or -1 if out of memory. Call
  * atomic_order_free() in both cases. */
 int atomic_order_init(struct atomic_order *order, const struct session *session,
                       struct atomic_word *word, size_t word_cnt, const struct shared_write **op,

@@ -15,7 +15,7 @@
 
 #define GROUP_NONE UINT32_MAX
 
-/* Number of packets whose headers are loaded into the cache before they are parsed. */
+/* Number of packets to prefetch: their headers are loaded into the cache before they are parsed. */
 #define PREFETCH_AHEAD 8u
 
 /* Maximum number of groups for which pair_alone() searches responses, and of flows of responses for

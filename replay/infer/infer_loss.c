@@ -535,7 +535,7 @@ static bool find_lost(struct inferred_setup *s)
                                     * none */
     uint32_t before = EVENT_NONE;  /* index into setup.event of an earlier copy than `waiting` that
                                     * also found no receive WQE, or EVENT_NONE */
-    size_t asked = SIZE_MAX;       /* index of the request packet whose copy was lost last */
+    size_t asked = SIZE_MAX;       /* index of the request packet that lost a copy last */
     int64_t proved = INT64_MIN;
     size_t next = 0; /* index of the request packet that the responder expects */
     uint8_t *owed = calloc(s->req_cnt + 1, 1); /* for each request packet: the responder has yet to

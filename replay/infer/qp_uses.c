@@ -117,11 +117,11 @@ static unsigned add_packet(struct search *s, struct supposed_use *use, uint32_t 
     return cost < 0 ? 0 : (unsigned)cost;
 }
 
-/* Returns the cost of the packets from `from` to before `to` if a new use of the QPs begins at
- * `from`. Stops when the cost exceeds `max`. A packet `from` that costs 2 * USE_ODD or more in the
- * present use may be a single packet with a wrong PSN. In this case, the function adds USE_ODD
- * unless `again` is true or the first response after `from` fits the new use. Sets *stop to the
- * first packet that the new use does not explain, or to `to`. */
+/* Returns the cost of the packets from `from` to before `to` under the assumption that a new use of
+ * the QPs begins at `from`. Stops when the cost exceeds `max`. A packet `from` that costs 2 *
+ * USE_ODD or more in the present use may be a single packet with a wrong PSN. In this case, the
+ * function adds USE_ODD unless `again` is true or the first response after `from` fits the new use.
+ * Sets *stop to the first packet that the new use does not explain, or to `to`. */
 static unsigned cost_of_start(struct search *s, uint32_t from, bool again, uint32_t to,
                               unsigned max, uint32_t *stop)
 {

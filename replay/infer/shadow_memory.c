@@ -34,8 +34,8 @@ static uint64_t groups_of(const struct shadow_region *region)
 }
 
 /* Returns `len` zero bytes. Less than a page comes from the heap, because many captures access a
- * few bytes in each of many regions. For more, reserves address space, whose pages are allocated on
- * access. */
+ * few bytes in each of many regions. For more, reserves address space. The kernel allocates its
+ * pages on access. */
 static void *reserve_bytes(uint64_t len)
 {
     void *p;

@@ -76,8 +76,8 @@ struct use_request {
     uint32_t copies;    /* number of copies captured */
     uint32_t answers;   /* number of responses with this PSN, without copies that the network or the
                          * capture made */
-    uint32_t ended;     /* least number of messages whose last packet is this request or an earlier
-                         * one; 0: unknown */
+    uint32_t ended;     /* least number of messages that have ended with this request or before it;
+                         * 0: unknown */
     uint32_t last_resp; /* READ: number of PSNs from its first response to its highest response, if
                          * all responses in between were captured */
 };
@@ -99,8 +99,8 @@ struct supposed_use {
     uint32_t quiet;  /* index into trace.pkt of the first packet after the latest time of at
                       * least TRACE_COPY_NS without a packet of the use */
     struct use_side side[2];
-    struct use_run run[2]; /* for each side: the requests whose PSNs directly follow that of its
-                            * first request */
+    struct use_run run[2]; /* for each side: its first request, and the requests that follow it
+                            * without a gap in the PSNs */
     struct keymap psns;    /* all other requests; keys: {side, PSN} */
     struct use_request *request;
     size_t request_cap;

@@ -85,8 +85,8 @@ static uint32_t event_in(const struct inferred_setup *to, const struct inferred_
     return event;
 }
 
-/* Returns the mark of an event. If the replay of the responder and that of the requester marked the
- * event differently, returns the more important mark. */
+/* Returns the mark of an event. The replays of the responder and of the requester may mark an event
+ * differently. Then returns the more important mark. */
 static enum event_mark mark_of(const struct ladder *l, uint32_t event)
 {
     static const uint8_t weight[] = {

@@ -30,7 +30,7 @@ struct loop_summary {
     struct closed_loop clean;
     uint64_t frames, lost, damaged, forged, repeated;
     uint64_t doubtful; /* number of ERROR findings that forged packets may have caused */
-    /* Number of connections whose requester gave up after all retries, as the specification
+    /* Number of connections that the requester gave up after all retries, as the specification
      * requires. */
     uint64_t gave_up;
     uint64_t applied[IMPAIR_RULES_MAX];

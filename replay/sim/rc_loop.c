@@ -15,8 +15,8 @@
 #define TIMEOUT_MIN  10u
 #define TIMEOUT_CODE 14u
 
-/* Number of the latest lost, changed or late frames whose PSNs are stored. When a requester gives
- * up, these include the frames of all its tries, even with many packets in flight. */
+/* Number of the latest lost, changed or late frames for which the PSN is stored. When a requester
+ * gives up, these include the frames of all its tries, even with many packets in flight. */
 #define LOST_MAX 1024u
 
 /* Number of events after which the play of a connection stops: EVENTS_MIN, plus EVENTS_A_PSN for

@@ -82,7 +82,7 @@ void jobs_free(struct job *jobs, size_t cnt);
 /* Indentation of the members of job.report. */
 #define JOB_REPORT_INDENT 6u
 
-/* Counts one element of a list in a report. Callback of struct json_writer, whose `ctx` is a struct
+/* Counts one element of a list in a report. Callback of struct json_writer; its `ctx` is a struct
  * job_counts. */
 void job_count(void *counts, const char *list, const json_t *element);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * JSON writer: writes the members of one JSON object and the elements of its lists as they are
- * made, so that a report never exists as a whole in memory. Used by the reports of replay. The
- * text is that of json_dumpf() with JSON_INDENT(2). The caller writes the braces.
+ * made, so that a report never exists as a whole in memory. Used by the reports of replay. The text
+ * is the same as from json_dumpf() with JSON_INDENT(2). The caller writes the braces.
  */
 #ifndef REPLAY_UTIL_JSON_WRITER_H
 #define REPLAY_UTIL_JSON_WRITER_H

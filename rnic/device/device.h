@@ -52,7 +52,8 @@ struct rnic {
                          * notification since */
     uint32_t xrcd_cnt;
     struct rnic_timers timers;
-    struct rnic_list armed; /* QPs whose ACK timer was started after the last call of rnic_sent() */
+    struct rnic_list armed; /* QPs that started their ACK timer after the last call of rnic_sent()
+                             * */
     rnic_step_fn *step_fn;  /* function that the device calls at each step of a send request
                              * (rnic_watch), or NULL */
     void *step_user;

@@ -309,7 +309,7 @@ static void loop_multicast(struct rnic *rnic, const uint8_t *frame, size_t len, 
         deliver(rnic, group, &pkt, now);
 }
 
-/* Removes the first QP from the list of ready QPs and returns it. Skips QPs whose ACK is delayed.
+/* Removes the first QP from the list of ready QPs and returns it. Skips QPs that delay an ACK.
  * Returns NULL if no QP is ready. */
 static struct rnic_qp *take_ready(struct rnic *rnic)
 {

@@ -422,8 +422,8 @@ struct rnic_steer;
 int rnic_steer_new(struct rnic_qp *qp, const struct rnic_steer_attr *attr, struct rnic_steer **out);
 void rnic_steer_del(struct rnic_steer *steer); /* Accepts NULL. */
 
-/* Delivers a frame to the raw packet QPs whose flows choose it. rnic_input() does not do this: the
- * caller decides which frames the flows see. */
+/* Delivers a frame to the raw packet QPs that have a flow for it. rnic_input() does not do this:
+ * the caller decides which frames the flows see. */
 void rnic_steer_input(struct rnic *rnic, const uint8_t *frame, size_t len, rnic_time now);
 
 #define RNIC_MCAST_GROUPS 8192u /* maximum number of multicast groups */

@@ -219,7 +219,7 @@ struct roce_flow_result {
     uint32_t src_qpn;  /* QPN of the sender; ROCE_QPN_UNKNOWN if no packet names it */
 
     uint32_t rel_psn;  /* PSN of the frame minus the requester's first PSN, mod 2^24. The first PSN
-                        * is from CM, or else the first captured one */
+                        * is from CM messages; without CM messages, it is the first captured PSN */
     uint32_t next_psn; /* request: PSN of the next request. For a READ, this is its own PSN plus the
                         * number of its responses */
     uint32_t gap;      /* number of PSNs that are missing before this request or READ response */

@@ -274,7 +274,7 @@ static bool is_read_tail(const struct roce_ctx *ctx, const struct roce_sent_pack
                                                      : skip + now->psn_cnt == e->psn_cnt);
 }
 
-/* Returns whether the headers of the current packet `now` differ from those of `e`. */
+/* Returns whether the headers of the current packet `now` differ from the headers of `e`. */
 static bool headers_differ(const struct roce_ctx *ctx, const struct roce_sent_packet *e,
                            const struct roce_sent_packet *now)
 {
@@ -452,8 +452,8 @@ static void place_unseen(struct roce_ctx *ctx, uint32_t at, struct roce_sent_pac
 
     if (old && ctx->conn->facts.svc == ROCE_SVC_UC && roce_diff(now->psn, req->base) >= 0 &&
         roce_cold_of(ctx->sender)->missing_psns <= roce_cold_of(ctx->sender)->out_of_order) {
-        /* The packet must have been captured before: its PSN is older than those of all window
-         * entries, and no older PSN is missing. */
+        /* The packet must have been captured before: its PSN is older than all PSNs in the window,
+         * and no older PSN is missing. */
         roce_report_copy(ctx, 0);
         return;
     }

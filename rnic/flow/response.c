@@ -183,8 +183,8 @@ static void ack_to(struct roce_ctx *ctx, struct roce_req *req, uint32_t upto)
         acknowledge_packet(ctx, req, e);
     }
     if (w->acked < w->cnt && roce_diff(roce_window_at(w, w->acked)->psn, upto) < 0)
-        upto = roce_window_at(w, w->acked)->psn; /* the ACK is for a PSN inside a READ, whose
-                                                  * request was captured */
+        upto = roce_window_at(w, w->acked)->psn; /* the ACK is for a PSN inside a READ, and the
+                                                  * request of the READ was captured */
     if (roce_diff(upto, pos) > 0)
         unseen += unseen_cnt(ctx, pos, upto);
     if (unseen && !ctx->conn->facts.truncated) {

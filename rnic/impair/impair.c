@@ -330,8 +330,8 @@ static uint16_t udp_checksum(const struct roce_pkt *pkt, const uint8_t *frame, s
 
 /* Called after a rule changed the frame `in` to out->data. Keeps ICRC and UDP checksum if the rule
  * keeps the ICRC, or if the ICRC of `in` was wrong. Otherwise computes the ICRC again, and also the
- * UDP checksum if that of `in` was correct. Sets `damaged` (a receiver drops the frame) and
- * `forged` (a receiver accepts it). */
+ * UDP checksum if the UDP checksum of `in` was correct. Sets `damaged` (a receiver drops the frame)
+ * and `forged` (a receiver accepts it). */
 static void finish_change(struct impair_result *out, const struct impair_frame *in,
                           const struct roce_pkt *before, bool keep_icrc)
 {

@@ -201,8 +201,8 @@ bool pcapng_is_written_by(bool big, const uint8_t *block, uint32_t len, const ch
     return value && size == strlen(application) && memcmp(value, application, size) == 0;
 }
 
-/* Copies an option of a block whose options begin at `off`, without the spaces at its end. Returns
- * the length. */
+/* Copies an option of a block, without the spaces at its end. The options of the block begin at
+ * `off`. Returns the length. */
 static size_t copy_option(bool big, const uint8_t *block, uint32_t len, uint32_t off,
                           uint32_t option, char *text, size_t cap)
 {

@@ -60,11 +60,11 @@ void pcapng_merge_end(struct pcapng_merge *merge, int stream);
 typedef void pcapng_merge_fn(void *user, const uint8_t *block, size_t len);
 
 /*
- * Passes frames to `fn`, sorted by time, as blocks of one pcapng file. These are the frames whose
- * time is before `until` and before the latest mark of each stream. The order is exact if the
- * caller reads the clock, then feeds all data, and then passes the time that it read as `until`.
- * With UINT64_MAX, the function passes all frames, whatever the marks: after the last data, or if
- * too many frames wait.
+ * Passes frames to `fn`, sorted by time, as blocks of one pcapng file. These are the frames with a
+ * time before `until` and before the latest mark of each stream. The order is exact if the caller
+ * reads the clock, then feeds all data, and then passes the time that it read as `until`. With
+ * UINT64_MAX, the function passes all frames, whatever the marks: after the last data, or if too
+ * many frames wait.
  */
 void pcapng_merge_take(struct pcapng_merge *merge, uint64_t until, pcapng_merge_fn *fn, void *user);
 

@@ -55,8 +55,8 @@ void rnic_response_queue_put_aeth(struct rnic_response_queue *queue, rnic_pos po
 void rnic_response_queue_put_resource(struct rnic_response_queue *queue, uint8_t res, rnic_pos pos,
                                       uint32_t msn);
 
-/* Replaces the last entry, a NAK whose cause has ended, by an ACK of the requests before it (R069).
- */
+/* Replaces the last entry, a NAK, by an ACK of the requests before it, because the cause of the NAK
+ * has ended (R069). */
 void rnic_response_queue_nak_to_ack(struct rnic_response_queue *queue);
 
 /* Removes the first entry of the queue. */

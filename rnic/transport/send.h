@@ -25,12 +25,12 @@ enum rnic_wr_opcode {
     RNIC_WR_ATOMIC_WRITE = 15,
 };
 
-/* Placement types of a FLUSH, a bit set. The numbers are those of the kernel's enum ib_flush_type
- * and of the FETH. */
+/* Placement types of a FLUSH, a bit set, with the same numbers as the kernel's enum ib_flush_type
+ * and the FETH. */
 enum rnic_flush_type { RNIC_FLUSH_GLOBAL = 1u << 0, RNIC_FLUSH_PERSISTENT = 1u << 1 };
 
-/* Selectivity level of a FLUSH. The numbers are those of the kernel's enum ib_selectivity_level and
- * of the FETH. */
+/* Selectivity level of a FLUSH, with the same numbers as the kernel's enum ib_selectivity_level and
+ * the FETH. */
 enum rnic_flush_level {
     RNIC_FLUSH_RANGE = 0, /* flushes flush.len bytes at remote_addr */
     RNIC_FLUSH_MR = 1,    /* flushes the whole region or window */

@@ -179,9 +179,9 @@ void uc_addr_set_port(union uc_addr *addr, uint16_t port);
 
 /* ---- functions of port.c --------------------------------------------------------------------- */
 
-/* Returns the port (a device) whose interface has this GID, and opens it if necessary. If `oif` is
- * not 0, the interface must have this index. Returns NULL with errno on failure: EADDRNOTAVAIL if
- * no interface has the GID, ENODEV if the interface has no device. */
+/* Returns the port (a device) of the interface that has this GID, and opens the port if necessary.
+ * If `oif` is not 0, the interface must have this index. Returns NULL with errno on failure:
+ * EADDRNOTAVAIL if no interface has the GID, ENODEV if the interface has no device. */
 struct uc_port *uc_port_at(const uint8_t gid[16], unsigned oif);
 /* Returns the port on the kernel's route to `gid`, through the interface `oif` or, if `oif` is 0,
  * through any interface. If `gid` is an address of this machine, returns the port that has this
@@ -258,8 +258,9 @@ void uc_wait_for_reader(const struct uc_id *id);
  * this group. */
 struct uc_event *uc_take_event(struct uc_file *file, const struct uc_id *id,
                                const struct uc_mcast *mcast);
-void uc_discard_request(const struct uc_id *child); /* Removes the CONNECT_REQUEST whose new id is
-                                                     * `child`, if the program has not read it. */
+void uc_discard_request(const struct uc_id *child); /* Removes the event CONNECT_REQUEST for the new
+                                                     * id `child`, if the program has not read it.
+                                                     * */
 void uc_move_events(struct uc_id *id, struct uc_file *to);
 
 /* ---- functions of id.c ----------------------------------------------------------------------- */

@@ -463,8 +463,8 @@ int vqp_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr 
 /* Converts a receive request of a QP or SRQ. Returns 0 or an errno. */
 int vqp_recv_wr_of(const struct ibv_recv_wr *from, struct rnic_recv_wr *to);
 struct ibv_qp *vqp_create_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
-void vqp_drop(struct vhca *hca, struct vqp *qp); /* Destroys a QP whose context is closed. Called
-                                                  * with the device's lock. */
+void vqp_drop(struct vhca *hca, struct vqp *qp); /* Destroys a QP because its context is closed.
+                                                  * Called with the device's lock. */
 /* Initializes the work request builder of a QP; defined in wr_builder.c. */
 int wr_builder_init(struct vqp *qp, uint64_t send_ops_flags);
 void wr_builder_free(struct vqp *qp);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Queries of a device, its port, GIDs and P_Keys. The port is that of a RoCE device: link layer
- * Ethernet, no LIDs, one P_Key. */
+/* Queries of a device, its port, GIDs and P_Keys. The port has the properties of a RoCE port: link
+ * layer Ethernet, no LIDs, one P_Key. */
 #include "verbs/device.h"
 
 #include <endian.h>

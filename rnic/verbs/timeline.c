@@ -116,8 +116,8 @@ static struct timeline_qp *timeline_qp_of(struct timeline *timeline, const struc
 static void begin_request(struct timeline *timeline, struct timeline_request *request,
                           const struct rnic_qp *qp, uint32_t wqe, uint64_t now)
 {
-    if (request->wqe) /* this entry of the table still has an older request, whose completion the
-                       * program has not polled: write the record of that request now */
+    if (request->wqe) /* this entry of the table still has an older request, because the program has
+                       * not polled its completion: write the record of the older request now */
         finish_request(timeline, request);
     request->wqe = wqe;
     request->record = (struct timeline_record){

@@ -148,8 +148,8 @@ static inline uint32_t roce_cm_rep_qpn(const struct roce_cm_rep *rep)
 uint8_t roce_cm_ack_timeout(uint8_t ack_delay, uint8_t packet_life_time);
 
 /* Returns the local ACK timeout of the active side's QP, as a code; 0 means no timeout. The local
- * ACK timeout in the REQ is that of the passive side's QP. The active side computes the timeout of
- * its own QP from the packet lifetime and the ACK delay in the REP (R239). */
+ * ACK timeout in the REQ is for the passive side's QP. The active side computes the timeout of its
+ * own QP from the packet lifetime and the ACK delay in the REP (R239). */
 uint8_t roce_cm_active_timeout(const struct roce_cm_req *req, const struct roce_cm_rep *rep);
 
 /* Returns the name of a message, for example "REQ" or "SIDR_REP"; `kind` must be < ROCE_CM_MSG_CNT.
@@ -183,7 +183,7 @@ static inline bool roce_cm_sid_is_ip(uint64_t sid)
 }
 
 /* Returns the port space of a service id, for example ROCE_CM_PS_TCP. The low byte is the IP
- * protocol number, which may differ from those of enum roce_cm_port_space. */
+ * protocol number. It may be a number that enum roce_cm_port_space does not have. */
 static inline uint16_t roce_cm_sid_space(uint64_t sid)
 {
     return (uint16_t)(sid >> 16);

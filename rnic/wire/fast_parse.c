@@ -46,7 +46,7 @@ static bool is_common_envelope(const uint8_t *frame, size_t wire_len)
            AT_UDP + roce_be_get(udp + 4, 2) == wire_len && ip4_checksum_is_right(ip);
 }
 
-/* Sets payload, pad and ICRC of a packet whose lengths were checked. */
+/* Sets payload, pad and ICRC of a packet. The caller has checked its lengths. */
 static void set_payload_and_icrc(struct roce_pkt *pkt, size_t payload_off)
 {
     const uint8_t *frame = pkt->frame;

@@ -11,7 +11,7 @@
 #include "wire/header_template.h"
 #include "wire/parse_headers.h"
 
-/* headers after the BTH whose members struct roce_pkt declares above the member parsed_fast */
+/* headers after the BTH that struct roce_pkt declares above the member parsed_fast */
 #define HDRS_FAST (ROCE_HDR_BIT(ROCE_HDR_AETH) | ROCE_HDR_BIT(ROCE_HDR_RETH))
 
 /* minimum length of a payload that roce_pkt_build() copies and checksums in one pass, bytes; for a

@@ -100,7 +100,7 @@ struct roce_pkt {
     enum roce_link link;
     enum roce_encap encap;
     const struct roce_opcode *op; /* properties of the opcode; NULL until the BTH was read */
-    roce_hdr_set present;         /* set of the headers whose members below are valid */
+    roce_hdr_set present;         /* set of the headers that are valid in the members below */
     uint32_t defects;             /* bit set of enum roce_defect */
 
     /* Payload without pad; NULL if payload_cap_len is 0. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Time in which a connection had no request in flight, although nothing delayed its requests. Used
- * by the reports of check for connections without a problem. */
+/* Idle text: says how much of the time a connection had no request in flight, although nothing
+ * delayed its requests. Used by the reports of check for connections without a problem. */
 #ifndef REPLAY_CHECK_CAUSES_IDLE_TEXT_H
 #define REPLAY_CHECK_CAUSES_IDLE_TEXT_H
 

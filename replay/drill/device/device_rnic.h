@@ -6,9 +6,9 @@
 
 #include "drill/device.h"
 
-/* Devices whose QPs this process calls directly: our software RNIC, or a device that a shared
- * library implements. The `config` argument of open() is the struct rnic_api of that library, or
- * NULL for our software RNIC. */
+/* Devices that run in this process: our software RNIC, or a device that a shared library
+ * implements. The `config` argument of open() is the struct rnic_api of that library, or NULL for
+ * our software RNIC. */
 extern const struct drill_device_ops device_rnic_ops;
 
 #endif

@@ -41,7 +41,7 @@ struct pipe_program {
 /* Starts a shell command. Returns 0, or -1 and errno. */
 int pipe_program_start(struct pipe_program *program, const char *command);
 
-/* Sends a request, whose last byte is the line end. Returns the reply without its line end, valid
+/* Sends a request, which must end with a line end. Returns the reply without its line end, valid
  * until the next call. Returns NULL and sets `problem` if the command does not reply within
  * `timeout` s, closes its output, or sends a reply longer than PIPE_LINE_MAX. */
 const char *pipe_program_call(struct pipe_program *program, const char *request, size_t len,

@@ -291,8 +291,8 @@ static int compare_ack(struct response_cmp *cmp, uint32_t event)
                              "the ACK covers a request that our RNIC has not executed");
     }
     /* An ACK that acknowledges nothing new is allowed: a responder may repeat its newest ACK to
-     * announce credits (9.7.7.2). The repeated ACK may have the PSN of a READ whose data the
-     * responder already sent. Linux rxe repeats an ACK only for a duplicate SEND or WRITE. */
+     * announce credits (9.7.7.2). The repeated ACK may have the PSN of a READ after the responder
+     * has sent its data. Linux rxe repeats an ACK only for a duplicate SEND or WRITE. */
     if (!exact && answered_by_data(cmp, at->rel) &&
         (at->rel > cmp->recorded_acked || !may_repeat_ack(cmp, event))) {
         ours = rc_match_at(cmp, event, false, false, &d);

@@ -37,7 +37,7 @@ struct response_cmp {
     size_t responses_out; /* number of responses that our RNIC sent up to the current event */
     size_t advances;  /* number of advances of our ePSN (dir->advance) up to the current event */
     int64_t acked;    /* highest relative PSN that responses of our RNIC have acknowledged so far */
-    uint32_t scanned; /* number of events whose requests `ack_due` and `high` already include */
+    uint32_t scanned; /* number of events that `ack_due` and `high` already consider */
     int64_t ack_due;  /* highest relative PSN of a request that demands a response: a request
                        * with AckReq, a READ or an atomic */
     int64_t high;     /* highest relative PSN requested so far */

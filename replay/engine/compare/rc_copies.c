@@ -44,9 +44,9 @@ bool copies_allow_ack_msn(const struct response_cmp *cmp, uint32_t event)
            roce_psn_diff(msn, roce_psn_of(response_cmp_msn(cmp))) <= 0;
 }
 
-/* Returns whether the MSN of a response is not lower than those of the responses before it, and not
- * higher than those after it. The MSN of a responder never decreases. Valid only if the network
- * does not reorder responses. */
+/* Returns whether the MSN of a response fits its neighbours: no earlier response has a higher MSN,
+ * and no later response has a lower MSN. The MSN of a responder never decreases. Valid only if the
+ * network does not reorder responses. */
 static bool fits_neighbours(const struct inferred_setup *s, uint32_t event)
 {
     roce_psn msn = roce_psn_of(event_packet(s, event)->msn);

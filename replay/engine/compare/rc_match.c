@@ -79,8 +79,8 @@ static struct tx_response *response_at(const struct response_cmp *cmp, size_t i,
                : NULL;
 }
 
-/* Returns the index after the last entry of by_psn, before `end`, that has this PSN and group and
- * whose MSN is at most `msn`. This search is needed if the recorded responder is slow: the recorded
+/* Returns the index after the last entry of by_psn, before `end`, that has this PSN, this group and
+ * an MSN of at most `msn`. This search is needed if the recorded responder is slow: the recorded
  * response then answers an old copy of its request, and our RNIC has already sent many responses to
  * later copies. */
 static size_t end_with_msn(const struct response_cmp *cmp, size_t end, int64_t rel,

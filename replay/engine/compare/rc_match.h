@@ -21,7 +21,7 @@ void rc_match_fields(const struct response_cmp *cmp, const struct trace_packet *
 /* Returns the response of our RNIC with the PSN of the recorded response and the fewest
  * differences, or NULL. Prefers later responses. `same`: considers only responses of the same
  * group. `unused`: considers only responses that are not matched yet. If our RNIC sent very many
- * responses, also considers the latest ones whose MSN is not higher than the recorded one. */
+ * responses, also considers the latest of them with an MSN of at most the recorded MSN. */
 struct tx_response *rc_match_at(const struct response_cmp *cmp, uint32_t event, bool same,
                                 bool unused, struct field_diffs *out);
 /* Returns the response of our RNIC, at any PSN, that has the fewest differences from the recorded

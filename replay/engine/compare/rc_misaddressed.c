@@ -21,8 +21,8 @@ static bool is_answered(const struct inferred_setup *s, int64_t rel)
 }
 
 /* Returns whether the flow (packets of one host to one QP) also contains requests. The QP is then
- * in use, and the responses of the flow may belong to a connection whose directions could not be
- * paired. */
+ * in use, and the responses of the flow may belong to a connection with directions that could not
+ * be paired. */
 static bool is_used_qp(const struct trace *trace, const struct trace_flow *flow)
 {
     for (size_t i = 0; i < flow->cnt && i < COMPARE_RECENT; i++)

@@ -21,7 +21,7 @@ static bool is_fetch(const struct work_request *wr)
 }
 
 /* Completes the work requests that an acknowledgement up to `rel` covers. The completions stop at a
- * READ or atomic whose data has not arrived (R139, R140). */
+ * READ or atomic if its data has not arrived (R139, R140). */
 static void acknowledge(struct expected_wc *e, int64_t rel)
 {
     const struct work_requests *w = &e->run->wrs;

@@ -9,8 +9,8 @@
  * counter. */
 #define COUNTER_AHEAD 4096
 
-/* Maximum number of later packets in which the replay searches for a retransmission of a READ whose
- * response is incomplete. */
+/* Maximum number of later packets in which the replay searches for a retransmission of a READ with
+ * an incomplete response. */
 #define COPY_AHEAD 1024
 
 struct responder_srq *rc_responder_app_srq(struct rc_responder_dev *dev,
@@ -198,8 +198,8 @@ static int observe_answers(struct shadow_memory *memory, struct shadow_region *r
 }
 
 /* Stores the bytes that the recorded responses to a READ show. If these responses lack some bytes,
- * also uses the responses to later copies of the READ, but only for memory whose contents are still
- * unknown. Returns 0, or -1 if out of memory. */
+ * also uses the responses to later copies of the READ, but only for memory with contents that are
+ * still unknown. Returns 0, or -1 if out of memory. */
 static int prepare_read(struct shadow_memory *memory, struct shadow_region *region,
                         const struct inferred_setup *s, uint32_t event,
                         const struct roce_reth *reth, struct shadow_reader *reader)

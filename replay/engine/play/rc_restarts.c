@@ -160,7 +160,7 @@ static bool is_asked(const struct work_requests *w, uint32_t i)
 }
 
 /* Returns whether the PSN of a damaged request is credible: opcode, length and at least half of the
- * bytes equal those of the first copy. */
+ * bytes are the same as in the first copy. */
 static bool is_what_it_says(const struct work_requests *w, uint32_t event)
 {
     const struct inferred_setup *s = w->setup;

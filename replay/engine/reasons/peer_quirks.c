@@ -318,9 +318,9 @@ static bool expects_other(const struct inferred_setup *s, uint32_t event)
 }
 
 /* Returns whether the responder had not yet sent the response to an earlier READ when it sent the
- * NAK at `event`, because its transmit queue was full (D19). The READ has a PSN before that of the
- * NAK. Its response was captured after the NAK, begins with Middle or Last, and answers no request
- * captured after the NAK. */
+ * NAK at `event`, because its transmit queue was full (D19). The READ has a PSN before the PSN of
+ * the NAK. Its response was captured after the NAK, begins with Middle or Last, and answers no
+ * request captured after the NAK. */
 static bool resumes_read(const struct inferred_setup *s, uint32_t event)
 {
     for (uint32_t i = event + 1; i < s->event_cnt && i - event <= FOLLOW_MAX; i++) {

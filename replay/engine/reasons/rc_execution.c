@@ -297,9 +297,8 @@ static size_t execution_of_nak(struct execution *x, uint32_t event, uint32_t msg
     return done_before(s, k) == msgs && k >= x->executed && k <= x->most ? k : NO_EXECUTION;
 }
 
-/* Returns whether the responder can have sent response `event` after the responses before it: a
- * number of executed requests exists that is compatible with all of them. If so, updates the state.
- */
+/* Returns whether the responder can have sent response `event` after the responses before it: there
+ * is a number of executed requests that explains all these responses. If so, updates the state. */
 static bool explain_response(struct execution *x, uint32_t event)
 {
     const struct inferred_setup *s = x->s;

@@ -20,8 +20,8 @@ bool order_shows_captured(const struct inferred_setup *s, uint32_t event)
     return executed == s->first - 1 || request_at(s, executed);
 }
 
-/* Returns whether packet `event` of the direction is a response that the requester accepts and
- * whose request is replayed. */
+/* Returns whether packet `event` of the direction is a response that the requester accepts, and its
+ * request is replayed. */
 static bool is_whole_response(const struct inferred_setup *s, uint32_t event)
 {
     return s->event[event].response && s->event[event].usable && !s->event[event].before_first;
@@ -93,8 +93,7 @@ static bool is_at_gap(const struct inferred_setup *s, uint32_t event)
     return false;
 }
 
-/* Returns the index in setup.req of the first request at whose end more than `messages` messages
- * are complete. */
+/* Returns the index in setup.req of the request that completes message number `messages` + 1. */
 static size_t request_after(const struct inferred_setup *s, uint32_t messages)
 {
     size_t low = 0, high = s->req_cnt;

@@ -500,8 +500,8 @@ struct roce_endpoint {
                           * if `keyed` is false */
     uint32_t qpn;        /* QPN of this endpoint; ROCE_QPN_UNKNOWN if unknown */
     struct roce_conn *conn;
-    struct roce_endpoint *pair_next, *pair_prev; /* links in the list of directions whose opposite
-                                                  * direction is not known (pair_index.h) */
+    struct roce_endpoint *pair_next, *pair_prev; /* links in a list of unpaired directions
+                                                  * (pair_index.h) */
     uint32_t pair_key;
     bool pair_indexed;
     uint8_t pair_hits;     /* number of responses of this endpoint for which `pair_with` is the most
@@ -509,8 +509,8 @@ struct roce_endpoint {
     bool pair_ambiguous;   /* a direction was found that may be the opposite direction: a response
                             * of one answers a request of the other. If the endpoint is still
                             * unpaired at the end of the capture, no candidate was certain */
-    uint8_t other_service; /* number of consecutive packets with another transport service than that
-                            * of the connection */
+    uint8_t other_service; /* number of consecutive packets with a transport service that the
+                            * connection does not have */
     uint32_t pair_with;    /* conn_index of the most probable requester of the latest responses of
                             * this endpoint */
     uint32_t pair_tries;

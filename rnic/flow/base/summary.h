@@ -228,24 +228,24 @@ struct roce_region {
 /* Facts about the refused request of an endpoint: the request for which the peer sent a fatal NAK.
  */
 struct roce_refusal {
-    uint32_t last_frame; /* frame of the last retransmission after the fatal NAK, if there is one
-                          * (roce_conn_facts.end_repeats > 0), or else of the last repetition of the
-                          * NAK; 0 if none */
+    uint32_t last_frame;       /* frame of the last retransmission after the fatal NAK
+                                * (roce_conn_facts.end_repeats > 0). Without a retransmission: frame of
+                                * the last repetition of the NAK; 0 if none */
     uint32_t key_worked_frame; /* frame of the latest executed request with the R_Key that a NAK
                                 * "remote access error" refused; 0 if none */
     uint32_t key_invalidated_frame; /* frame of the latest SEND with Invalidate for the R_Key of the
                                      * refused request; 0 if none */
     uint8_t again;                  /* number of repetitions of the fatal NAK for the request, at
                                      * most 255 */
-    bool key_same; /* the request in key_worked_frame had the operation of the refused request, and
-                    * its addresses include those of the refused request */
+    bool key_same; /* the request in key_worked_frame had the same operation as the refused request,
+                    * and accessed all addresses that the refused request names */
 };
 
 struct roce_endpoint_summary {
     uint8_t addr[16];   /* address of the endpoint: GID, IPv6, or IPv4 as ::ffff:a.b.c.d */
     uint32_t qpn;       /* QPN of the endpoint; ROCE_QPN_UNKNOWN if no packet names it */
-    uint32_t first_psn; /* first PSN of the endpoint's requests, from CM messages or else the first
-                         * captured PSN; ROCE_PSN_UNKNOWN if none */
+    uint32_t first_psn; /* first PSN of the endpoint's requests, from CM messages; without CM
+                         * messages, the first captured PSN; ROCE_PSN_UNKNOWN if none */
     bool first_psn_sure;
     bool any_order;          /* the peer accepts the packets of this endpoint in any order */
     bool adaptive;           /* adaptive retransmission: the times before retransmissions do not
@@ -412,7 +412,7 @@ struct roce_conn_facts {
                                 * data packet do not count */
         uint64_t service_id;
         uint8_t ack_timeout_code, retry_count, rnr_retry; /* parameters in the REQ. The RNR retry
-                                                           * count is that of the passive side */
+                                                           * count is for the passive side */
         uint8_t responder_resources, initiator_depth;     /* responder resources and initiator
                                                            * depth in the REQ */
         uint8_t rep_responder_resources, rep_initiator_depth;
@@ -425,7 +425,8 @@ struct roce_conn_facts {
         uint8_t dreq_side;  /* side that sent the DREQ in dreq_frame */
         bool dreq_answered; /* the peer answered the DREQ in dreq_frame */
         uint16_t dreq_ms;   /* time from the first transmission of the DREQ in dreq_frame to the
-                             * answer, or else to its last transmission, ms, at most 65535 */
+                             * answer; without an answer, to the last transmission; ms, at most
+                             * 65535 */
         uint32_t req_frame, rep_frame, rtu_frame, dreq_frame, rej_frame;
         uint64_t setup_ns; /* time from REQ to RTU, ns; 0 if unknown */
     } cm;

@@ -79,8 +79,8 @@ struct roce_sent_packet {
         uint32_t off;       /* payload bytes of the message before this packet; not for a READ */
         uint32_t resp_seen; /* READ: bit set of captured responses, see roce_sent_has_response() */
     };
-    uint32_t cum;        /* number of messages whose last packet is between the requester's first
-                          * captured packet and this packet, inclusive */
+    uint32_t cum;        /* number of messages that end at this packet or between it and the
+                          * requester's first captured packet */
     uint32_t icrc;       /* ICRC of the latest transmission */
     uint32_t sample;     /* hash over headers and over the first and last bytes of the payload */
     uint32_t resp_frame; /* frame of the first response */
@@ -217,8 +217,8 @@ static inline bool roce_sent_has(const struct roce_sent_packet *e, uint32_t psn)
     return ((psn - e->psn) & 0xFFFFFFu) < e->psn_cnt;
 }
 
-/* Returns the index of the entry that contains `psn`, or else of the first entry after `psn`; cnt
- * if there is none. */
+/* Returns the index of the entry that contains `psn`. If no entry does, returns the index of the
+ * first entry after `psn`, or cnt if there is none. */
 uint32_t roce_window_find(struct roce_window *w, uint32_t psn);
 
 /* Returns the entry that contains `psn`, or NULL. */

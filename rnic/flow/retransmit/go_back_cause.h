@@ -24,8 +24,8 @@ void roce_count_reaction(struct roce_cold_counters *sum, uint64_t ns);
 
 /* Returns whether only the requester's timer can have caused the current retransmission, because no
  * packet was captured for `idle` ns before. This time must be far longer than the usual reaction to
- * a NAK, and far longer than the time that `permille` of 1000 round trips do not exceed. Returns
- * false if no round-trip time was measured. */
+ * a NAK, and far longer than a slow round trip: `permille` of 1000 round trips are not longer than
+ * the slow one. Returns false if no round-trip time was measured. */
 bool roce_is_far_above_rtt(const struct roce_ctx *ctx, uint64_t idle, unsigned permille);
 
 /* Returns why the requester went back to `psn`, after it had sent nothing for `idle` ns. `e` is the

@@ -26,8 +26,8 @@ void roce_reads_done_before(struct roce_ctx *ctx, uint32_t psn, bool sure);
 void roce_read_done(struct roce_ctx *ctx, struct roce_endpoint *requester,
                     struct roce_sent_packet *e);
 
-/* At the end of the connection, counts as completed the READs that the requester did not retransmit
- * and whose responses were all captured, although out of order. */
+/* At the end of the connection, counts a READ as completed if all its responses were captured,
+ * although out of order, and the requester did not retransmit it. */
 void roce_reads_done_at_end(struct roce_ctx *ctx, struct roce_endpoint *requester);
 
 /* Returns whether the current response answers an earlier transmission of `e`. The requester then

@@ -78,9 +78,8 @@ static bool continues_after_hole(const struct roce_ctx *ctx, const struct roce_s
 /* Maximum number of requests in flight that are searched for READs, to limit the time. */
 #define SEARCHED_MAX 256u
 
-/* Counts the packets with PSNs from `from` to `psn` - 1, whose retransmissions are missing in the
- * go-back. PSNs that were acknowledged after the go-back began are not counted, because the
- * requester skips them. */
+/* Counts the missing retransmissions of a go-back: the PSNs from `from` to `psn` - 1. Does not
+ * count PSNs that were acknowledged after the go-back began, because the requester skips them. */
 static void count_missing_repeats(const struct roce_ctx *ctx, uint32_t from, uint32_t psn)
 {
     struct roce_req *req = &ctx->sender->req;

@@ -43,9 +43,9 @@ static bool ports_prove(const struct roce_endpoint *side, const struct roce_endp
     return side->sport == cand->sport && side->sport != 0 && port_follows(side, cand);
 }
 
-/* Returns the evidence for pairing two directions whose source port follows from the QPNs. `mates`
- * is the number of directions that use this port. If there are several, the match may be a
- * coincidence, so the pairing is a guess. */
+/* Returns how certain it is that two directions are a pair, if their source port follows from the
+ * two QPNs. `mates` is the number of directions that use this port. If there are several, the port
+ * may fit by coincidence, so the pairing is a guess. */
 static enum roce_pairing by_ports(unsigned mates)
 {
     return mates > 1 ? ROCE_PAIRED_BY_PORT : ROCE_PAIRED_BY_PORTS;

@@ -282,7 +282,7 @@ static struct rnic_live *new_live(const struct rnic_live_attr *attr, bool on_ifa
     return live;
 }
 
-/* Creates the device with the GIDs of `attr` or, if `attr` has none, with those of the interface.
+/* Creates the device with the GIDs of `attr`. If `attr` has none, uses the GIDs of the interface.
  * Returns 0 or a negative errno. */
 static int new_device(struct rnic_live *live, const struct rnic_live_attr *attr, struct error *why)
 {
@@ -334,9 +334,9 @@ static void report_claimed(const struct rnic_live *live, struct error *why)
               live->iface.name, live->iface.name, most);
 }
 
-/* Starts a live device whose interface is set. Sets *out before the thread starts, because
+/* Starts a live device after its interface was set. Sets *out before the thread starts, because
  * callbacks can use *out. Returns 0 or a negative errno; after a failure the live device is freed.
- */
+ * */
 static int start(struct rnic_live *live, const struct rnic_live_attr *attr, struct rnic_live **out,
                  struct error *why)
 {

@@ -209,8 +209,8 @@ void live_refresh(struct rnic_live *live);
 bool live_is_attached(struct rnic_live *live, uint64_t now);
 
 /* Functions of gate.c. The caller has the lock, except for live_wake(). */
-enum { /* kinds of descriptors in the epoll set; opening and shutting the gate adds and
-        * removes only those of kind FOUND_PORT */
+enum { /* kinds of descriptors in the epoll set; opening and shutting the gate adds and removes only
+        * descriptors of kind FOUND_PORT */
        FOUND_WAKE = 1,
        FOUND_WATCH = 2,
        FOUND_ANSWER = 4,

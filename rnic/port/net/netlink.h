@@ -45,9 +45,9 @@ int rnic_nl_watch(void);
 int rnic_nl_drain(int fd);
 
 /*
- * Finds the attributes of types 0..max in a message whose family header has `size` bytes.
- * attr[type] is the last attribute of that type, or NULL. Returns the family header, or NULL if
- * the message is too short for one.
+ * Finds the attributes of types 0..max in a netlink message, after its family header of `size`
+ * bytes. attr[type] is the last attribute of that type, or NULL. Returns the family header, or NULL
+ * if the message is too short for one.
  */
 const void *rnic_nl_attrs(const struct nlmsghdr *msg, size_t size, const struct rtattr **attr,
                           unsigned max);

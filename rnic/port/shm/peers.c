@@ -11,8 +11,8 @@
 
 #define PEERS_MAX  4096u /* maximum number of rings in each direction: one per QPN block */
 #define EVENTS_MAX 64
-/* Number of rings in each direction whose pages are mapped when the ring is created. The pages of
- * further rings are mapped when frames use them, because a process with many peers communicates
+/* Number of rings in each direction with pages that are mapped when the ring is created. The pages
+ * of further rings are mapped when frames use them, because a process with many peers communicates
  * with few of them. */
 #define PREFAULT_RINGS 4u
 #define ACCEPT_MAX     64u /* maximum number of connections accepted by one accept_peers() */

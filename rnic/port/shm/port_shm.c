@@ -27,7 +27,8 @@ struct shm_port {
     struct shm_segment own; /* ring for frames of this process to itself */
     struct shm_writer own_writer;
     struct shm_reader own_reader;
-    struct shm_out *blocked; /* full ring for whose reader the port waits; NULL: none */
+    struct shm_out *blocked; /* full ring; the port waits until its reader has made room; NULL: none
+                              * */
     uint64_t cast;           /* serial number of the next multicast or QP 1 frame, from 1 */
     unsigned next_in;        /* index of the ring that recv() reads first */
     bool check_next;         /* true: the next recv() must check the sockets for new and ended

@@ -25,8 +25,8 @@ static void need(bool fine, const char *what)
     }
 }
 
-/* Creates a veth pair. Its far end is in another network namespace, whose kernel answers ARP and
- * drops the datagrams. */
+/* Creates a veth pair. Its far end is in another network namespace, where the kernel answers ARP
+ * and drops the datagrams. */
 static void make_link(void)
 {
     int go[2];

@@ -197,7 +197,7 @@ struct end {
     uint8_t *mem;
 };
 
-/* Creates conf->qps QPs and connects them with those of the other side. `qp` has the attributes
+/* Creates conf->qps QPs and connects them with the QPs of the other side. `qp` has the attributes
  * that all QPs share. */
 static void end_connect(struct end *end, struct rnic_pd *pd, struct rnic_qp_attr qp, int fd,
                         const struct conf *conf)

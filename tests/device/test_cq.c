@@ -48,8 +48,8 @@ static void r198_completions_keep_their_order(void)
     fixture_free(&fixture);
 }
 
-/* A QP is reset. Its completions must be removed from the CQ, and those of other QPs must keep
- * their order (R190). */
+/* A QP is reset. Its completions must be removed from the CQ. The completions of other QPs must
+ * keep their order (R190). */
 static void r190_reset_removes_completions(void)
 {
     struct rnic_qp_init init = {

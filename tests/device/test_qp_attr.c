@@ -55,8 +55,9 @@ static void to_rts(void)
     EXPECT_EQ(modify(RNIC_QPS_RTS, required(RNIC_QPS_RTR, RNIC_QPS_RTS)), RNIC_OK);
 }
 
-/* Required attributes are those that ibv_modify_qp(3) lists for RC, UC and UD. An XRC initiator
- * requires those of an RC requester, an XRC target those of an RC responder (A14; R184-R186). */
+/* ibv_modify_qp(3) lists the required attributes for RC, UC and UD. An XRC initiator requires the
+ * attributes of an RC requester, an XRC target the attributes of an RC responder (A14; R184-R186).
+ * */
 static void required_as_documented(void)
 {
     static const struct {

@@ -21,7 +21,7 @@ static struct roce_pkt write_only(uint32_t psn, uint32_t off, const void *data, 
     return pkt;
 }
 
-/* Passes a frame whose bytes the test altered. */
+/* Passes a frame with bytes that the test altered. */
 static void in_frame(const struct pktgen_frame *frame)
 {
     rnic_input(fixture.rnic, frame->bytes, frame->len, ++fixture.now);

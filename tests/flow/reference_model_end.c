@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* maximum number of outstanding PSNs, not counting those of one READ */
+/* maximum number of outstanding PSNs, not counting the PSNs of one READ */
 #define WINDOW    64u
 #define READS     4u                 /* maximum number of outstanding READs and atomics */
 #define TIMEOUT   UINT64_C(67108864) /* ACK timeout of code 14, ns */

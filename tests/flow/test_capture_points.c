@@ -203,7 +203,8 @@ static void naks_for_late_packets_are_counted(void)
     static const struct {
         const char *name;
         unsigned order[8]; /* packet numbers in the order of the capture */
-        int nak[2];        /* numbers of the packets whose PSNs the NAKs have; -1: no NAK */
+        int nak[2];        /* for each NAK: number of the packet with the PSN of the NAK; -1: no NAK
+                            * */
         uint64_t late;
     } rows[] = {
         {"late after the capture point", {0, 1, 2, 3, 4, 5, 6, 7}, {1, 3}, 1},

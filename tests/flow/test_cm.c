@@ -269,8 +269,8 @@ static void qp_of_an_older_pair_gets_a_new_connection(void)
     }
 }
 
-/* Each side announces the RNR retry count of its peer: the REP contains the count of the active
- * side, the REQ that of the passive side (R157). A requester that retries more often must be
+/* Each side announces the RNR retry count of its peer: the REP contains the count for the active
+ * side, the REQ the count for the passive side (R157). A requester that retries more often must be
  * reported, and the finding must refer to the frame of its peer's REP or REQ. */
 static void rnr_retry_count_comes_from_the_peer(void)
 {

@@ -386,7 +386,7 @@ static void go_back_for_a_second_nak_is_no_copy(void)
     EXPECT_EQ(v.conn[0].side[0].retx[ROCE_CAUSE_SEQ_NAK].packets, 6);
 }
 
-/* Event of a conversation whose packets pass two capture points: a request (psn, counted from 0), a
+/* Event of a conversation that passes two capture points: a request (psn, counted from 0), a
  * sequence NAK or an ACK. */
 struct passing {
     uint64_t time; /* ns */

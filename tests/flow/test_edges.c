@@ -575,7 +575,7 @@ static void two_limited_pkeys_are_reported(void)
     }
 }
 
-/* A responder executes an ATOMIC WRITE whose address is not a multiple of 8 (R126). */
+/* A responder executes an ATOMIC WRITE to an address that is not a multiple of 8 (R126). */
 static void unaligned_atomic_write_that_is_executed_is_reported(void)
 {
     for (unsigned wrong = 0; wrong < 2; wrong++) {

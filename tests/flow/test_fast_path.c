@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Tests the fast path (flow/fast_path.c). In each test, one packet of a message differs from its
- * neighbours, or another packet is sent between them. judge() fails if the results differ from
- * those of an analysis engine without the fast path. Each change must also change a finding or
+ * neighbours, or another packet is sent between them. judge() fails if the results differ from the
+ * results of an analysis engine without the fast path. Each change must also change a finding or
  * result, otherwise it would test nothing. After that, random conversations are judged.
  */
 #include <string.h>
@@ -319,7 +319,7 @@ struct flying {
     unsigned cnt;
 };
 
-/* Two connections between two hosts, whose packets are interleaved. */
+/* Two connections between two hosts, with interleaved packets. */
 struct mix {
     struct flowgen g; /* generator. g.conn is the connection that sends next; `other` is the second
                        * connection */

@@ -7,7 +7,7 @@
 static const struct roce_deferred_icrc held;
 static struct roce_icrc_trust trust;
 
-/* Two hosts whose addresses select the same slot of the table of hosts. The first host gets the
+/* Two hosts with addresses that select the same slot of the table of hosts. The first host gets the
  * slot; the ICRCs of the second host are not tracked. */
 static const uint8_t a[16] = {[15] = 1}, b[16] = {[15] = 1 + ROCE_ICRC_TRUST_HOSTS};
 

@@ -18,8 +18,8 @@ static struct roce_packet_digest take(const struct roce_pkt *pkt)
 }
 
 /* A responder does not use the Compare Data of a Fetch & Add, and Linux rxe sends old memory in it.
- * So the Compare Data of a Fetch & Add must not change the digest of the packet; that of a Compare
- * & Swap must change it. */
+ * So the Compare Data of a Fetch & Add must not change the digest of the packet. The Compare Data
+ * of a Compare & Swap must change it. */
 static void compare_data_of_a_fetch_add_is_not_sampled(void)
 {
     static const uint8_t ops[] = {ROCE_OP_RC_FETCH_ADD, ROCE_OP_RC_CMP_SWAP};

@@ -67,7 +67,8 @@ static void wrong_cm_transaction_is_reported(void)
         {{{REQ, 0, 1}, {REQ, 0, 2}, {REP, 1, 1}, {REP, 1, 2}, {RTU, 0, 1}, {RTU, 0, 2}}, false},
         {{{REQ, 0, 1}, {REQ, 0, 2}, {REP, 1, 1}, {REP, 1, 2}, {RTU, 0, 3}}, true},
         {{{REQ, 0, 1}, {REP, 1, 1}, {REP, 1, 2}}, true},
-        /* a REP of another exchange with the same communication id, whose REQ was not captured */
+        /* a REP of another exchange with the same communication id; the REQ of that exchange was
+         * not captured */
         {{{REQ, 0, 1}, {REP, 1, 1}, {DREQ, 0, 5}, {DREP, 1, 5}, {REP, 1, 7}}, false},
         {{{REQ, 0, 1}, {REP, 1, 1}, {DREQ, 0, 5}, {DREQ, 0, 6}, {DREP, 1, 5}}, false},
         {{{REQ, 0, 1}, {REP, 1, 1}, {DREQ, 0, 5}, {DREQ, 0, 6}, {DREP, 1, 6}}, false},

@@ -95,7 +95,8 @@ static void short_rnr_wait_after_a_reuse_is_reported(void)
 }
 
 /* The PSNs of both directions restart. The requester retransmits the first request after the reuse
- * before the response, whose MSN restarts. The analysis engine must report the reuse once. */
+ * before the response arrives. The MSN of the response restarts, too. The analysis engine must
+ * report the reuse once. */
 static void reuse_is_reported_once(void)
 {
     struct flowgen g;

@@ -105,8 +105,8 @@ static void late_responses_to_the_first_reads_are_spurious(void)
     expect(&g, 1, 0);
 }
 
-/* The responder stops in the middle of a READ. The requester restarts the READ there; then the rest
- * of the first responses arrives, whose opcodes differ from those of a response to the restart. */
+/* The responder stops in the middle of a READ. The requester restarts the READ there. Then the rest
+ * of the first responses arrives. Their opcodes show that they do not answer the restart. */
 static void late_rest_of_a_read_is_spurious(void)
 {
     struct flowgen g;

@@ -459,10 +459,10 @@ static void acks_before_their_requests_are_one_connection(void)
     CU_ASSERT(!judge_found(&v, ROCE_RULE_END_PENDING));
 }
 
-/* The capture point is at the responder, behind a slow path. All requests are acknowledged before
- * the requester, whose timeout expires, retransmits all of them. The analysis engine must not take
- * this for a QP reuse, even if the network reorders the responses, so that MSNs decrease during the
- * go-back. */
+/* The capture point is at the responder, behind a slow path. All requests are acknowledged, but the
+ * requester's timeout expires before the acknowledgements arrive, so it retransmits all of them.
+ * The analysis engine must not take this for a QP reuse, even if the network reorders the
+ * responses, so that MSNs decrease during the go-back. */
 static void go_back_over_all_requests_is_no_new_use(void)
 {
     for (unsigned reordered = 0; reordered < 2; reordered++) {

@@ -121,7 +121,7 @@ static size_t mutate(struct rng *rng, uint8_t *p, size_t len)
         if (len)
             p[at] = (uint8_t)(p[at] + rng_below(rng, 9) - 4);
         return len;
-    case 5: { /* replace all bytes after a random position by those of another input */
+    case 5: { /* replace all bytes after a random position by bytes of another input */
         const struct input *other = &corpus[rng_below(rng, (uint32_t)corpus_cnt)];
 
         if (other->len <= at)

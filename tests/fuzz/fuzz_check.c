@@ -66,8 +66,8 @@ static void check_clean(struct output *o)
     }
 }
 
-/* Checks that each line of the output is a JSON object. Returns the number of objects whose member
- * "type" is `type`, or if `type` is NULL, of all objects. */
+/* Checks that each line of the output is a JSON object. Returns the number of objects with the
+ * member "type" equal to `type`. If `type` is NULL, returns the number of all objects. */
 static uint64_t check_json(struct output *o, const char *type)
 {
     uint64_t cnt = 0;

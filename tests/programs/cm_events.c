@@ -470,7 +470,8 @@ static void failed_accept_rejects(void)
     }
 }
 
-/* An id whose address is being resolved must refuse to be resolved again or bound. */
+/* While the address of an id is being resolved, the id must refuse to be resolved again or bound.
+ * */
 static void id_that_resolves_is_busy(void)
 {
     for (int i = 0; i < 20; i++) { /* several times, because the address may be resolved before

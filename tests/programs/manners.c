@@ -339,8 +339,8 @@ static void refused_system_call_is_replaced(void)
     MUST(idle(0.03)); /* the device has no work, so it must not use CPU time */
 }
 
-/* The program closes all descriptors, including those of the device. The device is then lost, but
- * no call may hang and no thread may use CPU time. */
+/* The program closes all descriptors, including the descriptors of the device. The device is then
+ * lost, but no call may hang and no thread may use CPU time. */
 static void lose_device(void)
 {
     struct ibv_sge sge = {(uintptr_t)both.buf_a, 64, both.mr_a->lkey};

@@ -46,8 +46,8 @@ uint32_t talk_read_resp(struct talk *talk, uint8_t opcode, uint32_t psn, uint32_
                         uint8_t seed);
 uint32_t talk_atomic_ack(struct talk *talk, uint32_t psn, uint32_t msn, uint64_t orig);
 
-/* Sets the IPv4 identifications: those of each host increase by 1. If `lost` is not 0, the host
- * sent one more packet just before frame `lost`, which the capture lacks. */
+/* Sets the IPv4 identifications: they increase by 1 with each packet of a host. If `lost` is not 0,
+ * the host sent one more packet just before frame `lost`, which the capture lacks. */
 void talk_number(struct talk *talk, uint32_t lost);
 
 /* Initializes a conversation with every operation, from PSN `psn`. Comments in its body name the

@@ -7,7 +7,7 @@
 #include "support/suite.h"
 
 /* If `sure`, sets the expected bytes to `to_be`. Otherwise checks that each byte in memory has its
- * old value or that of `to_be`, and sets the expected bytes to the bytes in memory. */
+ * old value or its value in `to_be`, and sets the expected bytes to the bytes in memory. */
 static void put(struct scenario *s, unsigned dev, uint32_t off, const void *to_be, uint32_t len,
                 bool sure)
 {
@@ -48,7 +48,7 @@ static void settle_atomic(struct scenario *s, const struct scn_end *e, const str
 }
 
 /* Returns whether a request changes no memory because it fails. Two kinds of failing requests do
- * change memory: an atomic whose response could not be stored, and a WRITE with immediate whose
+ * change memory: an atomic if its response could not be stored, and a WRITE with immediate if its
  * last packet finds no receive WQE. */
 static bool is_barren(const struct scn_link *l, const struct scn_wr *w)
 {

@@ -371,7 +371,7 @@ static struct scn_end *end_of(struct scenario *s, unsigned dev, uint32_t qpn,
     return NULL;
 }
 
-/* Returns the request whose receive completion is next at end `e`, or NULL. */
+/* Returns the request that causes the next receive completion at end `e`, or NULL. */
 static struct scn_wr *next_received(struct scn_link *l, struct scn_end *e)
 {
     struct scn_end *o = &l->end[e == &l->end[0]];

@@ -155,7 +155,8 @@ static void count(uint32_t psn)
     run.seen[at] = true;
 }
 
-/* Compares the losses that rnic/flow counted in the complete capture with those of the test. */
+/* Compares the losses that rnic/flow counted in the complete capture with the losses that the test
+ * caused. */
 static void compare(void *user, const struct roce_conn_summary *conn)
 {
     const bool *received = user;

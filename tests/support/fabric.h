@@ -64,8 +64,8 @@ void fabric_free(struct fabric *fabric);
 unsigned fabric_connect(struct fabric *fabric, unsigned a, unsigned b, uint32_t depth,
                         uint32_t path_mtu);
 
-/* Sets the destination MAC address and GID of `av` to those of device `dev`. Leaves the other
- * members unchanged. */
+/* Sets the destination MAC address and GID of `av` to the addresses of device `dev`. Leaves the
+ * other members unchanged. */
 void fabric_av(const struct fabric *fabric, unsigned dev, struct rnic_av *av);
 
 /* Posts a signaled work request with one SGE to the QP of `side` of a link: `len` bytes at offset

@@ -59,8 +59,8 @@ void flowgen_init(struct flowgen *g);
 void flowgen_begin(struct flowgen *g);
 void flowgen_free(struct flowgen *g);
 
-/* Returns the parameters of connection number `n`. QPNs and source port differ from those of all
- * other connections. `psn0`, `psn1`: first PSN of each side. */
+/* Returns the parameters of connection number `n`. No other connection has the same QPNs or source
+ * port. `psn0`, `psn1`: first PSN of each side. */
 struct flowgen_conn flowgen_conn_of(uint32_t n, uint32_t psn0, uint32_t psn1);
 
 /* Returns the UDP source port that Linux computes from the two QPNs. Both directions of a

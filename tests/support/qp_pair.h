@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * QP pair: two whole devices on a simulated network, whose QPs are connected in pairs. A test can
+ * QP pair: two whole devices on a simulated network. Their QPs are connected in pairs. A test can
  * change the attributes of the QPs between qp_pair_init() and qp_pair_connect().
  */
 #ifndef TEST_QP_PAIR_H

@@ -545,7 +545,8 @@ bool simnet_run(struct simnet *net, uint64_t until)
             net->node[i].expire(net->node[i].ctx, net->now);
             fired = true;
         }
-        if (fired) /* let the nodes whose timers expired transmit, before the next frame arrives */
+        if (fired) /* before the next frame arrives, let the nodes transmit if their timers expired
+                    * */
             drain(net);
         flight = take_flight(net, net->now);
         if (flight)

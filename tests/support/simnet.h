@@ -199,7 +199,7 @@ void simnet_free(struct simnet *net);
 /* Adds a node and returns its index. */
 unsigned simnet_add(struct simnet *net, const struct simnet_node *node);
 
-/* Sets the properties of all paths to those of `like`. Does not change their state. */
+/* Copies the properties of `like` to all paths. Does not change their state. */
 void simnet_paths(struct simnet *net, const struct simnet_path *like);
 
 struct simnet_rule *simnet_rule(struct simnet *net, const struct simnet_rule *rule);

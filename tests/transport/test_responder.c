@@ -317,8 +317,8 @@ static void r075_operation_without_access_is_nakked(void)
     }
 }
 
-/* Reserved opcodes are refused, and so are FLUSH and ATOMIC WRITE whose header fields are 0 (R031,
- * R126). */
+/* Reserved opcodes are refused. FLUSH and ATOMIC WRITE are refused if their header fields are 0
+ * (R031, R126). */
 static void r031_unknown_or_wrong_opcodes(void)
 {
     static const uint8_t opcodes[] = {

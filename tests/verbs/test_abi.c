@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
  * Tests the binary interface on which compiled programs depend: sizes and offsets of structs on
- * x86-64, and symbol versions. Also compares the results of functions that need no device with
- * those of the system's library.
+ * x86-64, and symbol versions. Also calls functions that need no device, and compares their results
+ * with the results of the system's library.
  */
 #include <assert.h>
 #include <dlfcn.h>

@@ -281,8 +281,8 @@ static void build_says_what_it_cannot(void)
     EXPECT_EQ(roce_cm_msg_build(&msg, buf, sizeof(buf)), ROCE_ERR_INVALID);
 }
 
-/* Builds a packet with this opcode and destination QPN whose payload is the MAD linux_req. Parses
- * the packet without its last `cut` bytes, then the MAD in it. Returns the result of
+/* Builds a packet with this opcode and destination QPN, and with the MAD linux_req as payload.
+ * Parses the packet without its last `cut` bytes, then the MAD in it. Returns the result of
  * roce_cm_msg_of_pkt(). */
 static int of_pkt(struct roce_cm_msg *msg, uint8_t opcode, uint32_t qpn, size_t cut)
 {

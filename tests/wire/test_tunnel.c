@@ -269,8 +269,8 @@ static void cut_anywhere(void)
     }
 }
 
-/* A mirror port truncates a frame and then encapsulates it in a tunnel whose lengths are
- * consistent. The parser must detect the truncation of the inner frame. */
+/* A mirror port truncates a frame and then encapsulates it in a tunnel. The lengths of the tunnel
+ * headers fit the truncated frame. The parser must detect the truncation of the inner frame. */
 static void cut_before_the_tunnel(void)
 {
     struct roce_pkt model, pkt;

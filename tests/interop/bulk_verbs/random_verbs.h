@@ -137,7 +137,7 @@ void queue_connect(struct end *end, int i);
 void queue_move(struct queue *q, enum ibv_qp_state state);
 void queue_destroy(struct queue *q);
 
-/* Connects all QPs with rdma_cm. Sets `failed` of a QP whose connection fails. */
+/* Connects all QPs with rdma_cm. Sets `failed` of a QP if its connection fails. */
 void cm_connect_all(struct end *end);
 void cm_listen(struct end *end);
 

@@ -273,8 +273,8 @@ static void failed_handle_is_opened_again(void)
     sent(far_mac, blocks[FAR] << 12, ROCE_ENCAP_V2_IP4, 10);
     sent(far_mac, blocks[B] << 12, ROCE_ENCAP_V2_IP4, 0);
     sent(group, 0xffffff, ROCE_ENCAP_V2_IP4, 10);
-    /* A port whose only capture handle is on the loopback also opens this handle again after an
-     * error. */
+    /* A port may have only one capture handle, on the loopback. It also opens this handle again
+     * after an error. */
     EXPECT_EQ(rnic_port_fds(ports[LO], before), 1);
     break_fd(before[0].fd);
     sent(zero_mac, blocks[LO] << 12, ROCE_ENCAP_V2_IP4, 1);

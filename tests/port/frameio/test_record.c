@@ -429,7 +429,7 @@ static void missing_file_is_named(void)
 
 /* ---- ports in memory ------------------------------------------------------------------------- */
 
-/* A port whose peer has no room accepts no more frames. Its descriptor becomes readable when there
+/* A port accepts no more frames if its peer has no room. Its descriptor becomes readable when there
  * is room again. */
 static void full_memory_port_reports_room(void)
 {

@@ -237,8 +237,8 @@ static uint64_t median_hops(void)
     return median_of(times);
 }
 
-/* Runs a program whose loop is the letters of `order`: E waits for an event, A arms, p polls once,
- * P polls until the CQ is empty, S polls 200 times. Returns the median time from message to wakeup,
+/* Runs a program with a loop of the steps in `order`: E waits for an event, A arms, p polls once, P
+ * polls until the CQ is empty, S polls 200 times. Returns the median time from message to wakeup,
  * ns. */
 static uint64_t median_wake(const char *order, enum way way)
 {

@@ -122,7 +122,7 @@ static void descriptions_of_all_processes_are_listed(void)
     EXPECT_EQ(rnic_process_list(&list, &cnt), 0);
     EXPECT_EQ(cnt, 2);
     rnic_process_free(list, cnt);
-    ask_in_vain("e0", pid[0]); /* a process whose connection queue is full delays the caller only
+    ask_in_vain("e0", pid[0]); /* a process with a full connection queue delays the caller only
                                 * briefly */
     EXPECT_EQ(rnic_process_list(&list, &cnt), 0);
     EXPECT_EQ(cnt, 2);

@@ -116,7 +116,8 @@ static void filters_for_wireshark_fit_the_whole_capture(void)
                     "Wireshark: roce.stream == 0 && frame.number in {1..27} && roce.analysis.", "");
 }
 
-/* `plot` draws only the selected frames: its picture differs from that of the whole capture. */
+/* `plot` draws only the selected frames: its picture differs from the picture of the whole capture.
+ * */
 static void plot_draws_the_selected_frames(void)
 {
     static const char *const options[] = {"--first 9", "--from 60ms", "--to 60ms"};

@@ -266,7 +266,7 @@ static void times_finer_than_a_nanosecond_are_exact(void)
     }
 }
 
-/* An interface whose resolution does not fit 64 bits is refused. */
+/* An interface is refused if its timestamp resolution does not fit 64 bits. */
 static void resolution_beyond_64_bits_is_refused(void)
 {
     static const uint8_t tsresol[] = {20, 0x7F, 0xC0, 0xFF};
@@ -319,8 +319,8 @@ static void spoilt_files_as_libpcap_reads_them(void)
     }
 }
 
-/* A file has two sections, whose interfaces differ in link type, byte order and timestamp
- * resolution. The reader reads the file, although libpcap refuses it. */
+/* A file has two sections, which differ in byte order, and in link type and timestamp resolution of
+ * their interfaces. The reader reads the file, although libpcap refuses it. */
 static void sections_with_other_links_and_byte_orders_are_read(void)
 {
     const char *path = checkrun_path("mixed.pcapng");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* check --baseline: compares the performance of a capture with that of an earlier one. The captures
- * are copies of one capture, with later responses. */
+/* check --baseline: compares the performance in a capture with the performance in an earlier
+ * capture. The captures are copies of one capture, with later responses. */
 #include "replay/checkrun.h"
 #include "support/suite.h"
 

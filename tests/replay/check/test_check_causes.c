@@ -134,8 +134,8 @@ static void loss_before_the_first_response_has_a_side(void)
     }
 }
 
-/* The requester retransmits an atomic whose response was captured, after the response to a later
- * request. So the response was lost after the capture point. */
+/* The response to an atomic was captured, and so was the response to a later request. Then the
+ * requester retransmits the atomic. So the response was lost after the capture point. */
 static void lost_atomic_response_has_a_side(void)
 {
     struct flowgen g;

@@ -30,9 +30,9 @@ static struct checkrun stuck_at(uint8_t opcode, unsigned cnt, uint8_t syndrome, 
     return checkrun("check $T/stuck.pcap");
 }
 
-/* The responder repeats an RNR NAK, and the requests have MigReq 0, as those of Linux Soft-RoCE.
- * Soft-RoCE also sends RNR NAKs if its transmit queue is full, so the report must name this cause.
- */
+/* The responder repeats an RNR NAK, and the requests have MigReq 0, like all requests of Linux
+ * Soft-RoCE. Soft-RoCE also sends RNR NAKs if its transmit queue is full, so the report must name
+ * this cause. */
 static void rnr_naks_of_a_full_transmit_queue_are_possible_with_migreq_0(void)
 {
     for (unsigned tries = 3; tries <= 10; tries += 7) {

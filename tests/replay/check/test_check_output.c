@@ -166,9 +166,8 @@ static void page_says_whether_packets_with_a_finding_are_drawn_alone(void)
 }
 
 /* The responder's two NAKs have connection number 1 until the check pairs the directions, because
- * their PSN is far from those of the requests. The second NAK also has a pad count that an ACK
- * cannot have, and a finding of connection 0 is between them.
- */
+ * their PSN is far from the PSNs of the requests. The second NAK also has a pad count that an ACK
+ * cannot have, and a finding of connection 0 is between them. */
 static void json_has_one_alias_line_for_a_replaced_number(void)
 {
     struct checkrun r = checkrun_shell(

@@ -304,7 +304,7 @@ static void program_behind_a_pipe_that_does_not_answer_fails(void)
     CHECKRUN_EXPECT("$R drill --timeout 5 $T/d", 2, "", "--timeout requires --pipe");
 }
 
-/* A drill that expects nothing would pass on a device whose replies are not understood. */
+/* A drill that expects nothing would pass on a device that sends invalid replies. */
 static void malformed_reply_of_a_program_fails_the_drill(void)
 {
     static const struct {

@@ -103,9 +103,10 @@ static bool alter(struct roce_pkt *pkt, enum alteration kind, uint8_t *payload, 
     return aeth && roce_syndrome_kind(syndrome) != roce_syndrome_kind(pkt->aeth.syndrome);
 }
 
-/* Copies the first captured request of the connection that has the PSN before that of frame `frame`
- * to `buf`. The copy gets the IPv4 identification of `frame`; with its old identification it would
- * look like a duplicate made by the network. Returns its length, or 0 if there is none. */
+/* Copies a request of the connection to `buf`: the first captured request with the PSN just before
+ * the PSN of frame `frame`. The copy gets the IPv4 identification of `frame`; with its old
+ * identification it would look like a duplicate made by the network. Returns its length, or 0 if
+ * there is none. */
 static int request_before(const struct capture *capture, uint32_t frame, uint8_t *buf)
 {
     struct roce_pkt pkt, other;

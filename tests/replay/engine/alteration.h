@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /*
- * Alteration: changes one obligation (a field whose value the protocol prescribes) of one packet in
- * a capture, so that its sender violates the protocol. The packets are responses and retransmitted
- * requests.
+ * Alteration: changes one obligation (a field with a value that the protocol prescribes) of one
+ * packet in a capture, so that its sender violates the protocol. The packets are responses and
+ * retransmitted requests.
  */
 #ifndef TESTS_REPLAY_ENGINE_ALTERATION_H
 #define TESTS_REPLAY_ENGINE_ALTERATION_H

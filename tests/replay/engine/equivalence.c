@@ -381,8 +381,8 @@ static bool has_data_of(const struct inferred_setup *s, uint32_t a, uint32_t b)
 
 /* Returns whether the response is a whole response to a READ or atomic that was executed before, so
  * that it may answer a copy which the network made after the capture point. Another response to the
- * same request has the same data. Its MSN lies between those of the responses that were sent before
- * and after it. */
+ * same request has the same data. Its MSN lies between the MSNs of the responses that were sent
+ * before and after it. */
 static bool is_answer_to_copy(const struct replay *altered, uint32_t frame)
 {
     const struct inferred_setup *s;
@@ -482,8 +482,8 @@ static bool holds_with(const struct subject *subject, uint32_t frame, uint32_t c
 }
 
 /* Returns whether the altered capture passes after one more request is added to it. The request is
- * a copy of one whose PSN is near that of the response; each copy is tried just before and just
- * after the response. */
+ * a copy of a request with a PSN near the PSN of the response. Each copy is tried just before and
+ * just after the response. */
 static bool lacks_one(const struct subject *subject, const struct replay *altered, uint32_t frame)
 {
     const struct inferred_setup *s;

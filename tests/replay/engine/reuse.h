@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Reuse: two simulated devices whose programs use the same QP pairs several times, without CM
+/* Reuse: two simulated devices. Their programs use the same QP pairs several times, without CM
  * messages, as NCCL does. A use of a QP pair lasts from the connection of the QPs to their reset.
  * All uses begin at the same PSNs. A program may end a use before all work requests of the use are
  * complete. The two ends reset their QPs at different times, so packets of one use may arrive in

@@ -49,7 +49,7 @@ static const struct dgram_stream *sender_of(const struct dgram_streams *streams)
     return NULL;
 }
 
-/* Adds many UC messages whose ends the capture lacks, then a complete message. */
+/* Adds many UC messages without their last packets, then a complete message. */
 static void add_uc_promises(struct talk *t, unsigned cnt)
 {
     uint32_t psn = 0;

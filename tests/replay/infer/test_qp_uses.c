@@ -216,7 +216,7 @@ static void other_original_values_show_a_new_use(void)
 }
 
 /* The program repeats its first atomic after a pause, and the responder executes it again. This is
- * a new use, or the responder executed a retransmission. If the original value is not that of
+ * a new use, or the responder executed a retransmission. If the original value cannot come from
  * another execution, the value is wrong. */
 static void an_atomic_that_is_executed_again_is_inconclusive(void)
 {

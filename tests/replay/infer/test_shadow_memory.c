@@ -73,7 +73,7 @@ static void atomic_with_a_response_stored_one_value(void)
 }
 
 /* Atomics change 8 bytes at once. So the value that an atomic found is the whole result of one
- * write, and neither its own result nor that of a later request of its connection. */
+ * write, and neither its own result nor the result of a later request of its connection. */
 static void atomic_finds_the_whole_result_of_an_earlier_write(void)
 {
     struct shadow_write own = {

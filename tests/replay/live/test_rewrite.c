@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
 /* The live replay rewrites packets: it replaces the QPNs, PSNs, addresses and R_Keys of a capture
- * by those of a live connection, and back. */
+ * by the values of a live connection, and back. */
 #include <string.h>
 #include "live/rewrite.h"
 #include "replay/capture.h"

@@ -60,8 +60,8 @@ static void selected_connection_is_imported(void)
                     "two.pcap\tPASS\nping.pcap\tPASS", "");
 }
 
-/* Imports a capture whose replay has a difference. The imported copy replays with the same
- * difference, with and without a masked payload. */
+/* Imports a capture that replays with a difference. The imported copy replays with the
+ * same difference, with and without a masked payload. */
 static void difference_survives_the_import(void)
 {
     CHECKRUN_EXPECT(

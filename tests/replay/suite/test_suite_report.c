@@ -43,8 +43,8 @@ static void says_what_is_wrong_in_one_line(void)
     CHECKRUN_EXPECT("mkdir -p $T/void; $R replay $T/void", 2, "", "the folder contains no capture");
 }
 
-/* Runs a command whose output is also its input, through a symbolic link. The command must be
- * refused and leave the input unchanged. */
+/* The output of a command is a symbolic link to its input. The command must be refused and leave
+ * the input unchanged. */
 #define INTO_ITSELF(command)                                                                       \
     "cp " HOLDS " $T/own.pcap; ln -sf own.pcap $T/link; $R " command                               \
     " --json $T/link $T/own.pcap; s=$?; cmp " HOLDS " $T/own.pcap && exit $s"
@@ -223,8 +223,8 @@ static void junit_is_well_formed_and_counts_right(void)
         0, "well", "");
 }
 
-/* The page of a folder is named after the folder, and begins with the capture whose result is
- * unexpected, although another capture precedes it. */
+/* The page of a folder is named after the folder, and begins with the capture that has an
+ * unexpected result, although another capture precedes it in the folder. */
 static void page_of_a_folder_leads_with_the_failure(void)
 {
     make_folder("html");

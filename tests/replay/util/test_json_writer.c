@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-or-later */
-/* Tests of util/json_writer.h: the text must equal that of jansson for the same object. */
+/* Tests of util/json_writer.h: the text must equal the text that jansson writes for the same
+ * object. */
 #include <jansson.h>
 #include <stdint.h>
 #include <stdlib.h>

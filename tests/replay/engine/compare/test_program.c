@@ -144,7 +144,7 @@ static void another_timer_of_several_rnr_naks_holds(void)
 
 /* After RESET, Linux rxe sends an empty WRITE to address 0, and later another WRITE with the same
  * PSN (D57). The two differ only in their opcodes. The responder received the second one, so its
- * MSN counts one message less than that of our RNIC, and the response is inconclusive. */
+ * MSN counts one message less than the MSN of our RNIC, and the response is inconclusive. */
 static void which_of_two_writes_with_one_psn_was_executed_is_unknown(void)
 {
     struct replay r;

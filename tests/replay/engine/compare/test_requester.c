@@ -483,8 +483,9 @@ static void a_refusal_of_a_completed_read_is_ignored(void)
 }
 
 /* The programs of both hosts send and receive with one buffer. A message of the peer arrives before
- * a SEND is retransmitted, so the retransmission has the bytes of that message, which are also
- * those of the previous SEND. Without that message, the requester retransmits the wrong SEND. */
+ * a SEND is retransmitted, so the retransmission has the bytes of that message. The previous SEND
+ * has the same bytes. So without that message, the requester would have retransmitted the wrong
+ * SEND. */
 static void a_retransmission_may_carry_received_bytes(void)
 {
     for (unsigned received = 0; received < 2; received++) {
@@ -696,7 +697,7 @@ static void an_empty_send_may_replace_a_request_that_was_not_captured(void)
 }
 
 /* Linux rxe goes back to a WRITE and sends an empty WRITE to its address instead (D41), then the
- * WRITE. The replay counts the packets before the empty WRITE as those of an earlier use of the
+ * WRITE. The replay counts the packets before the empty WRITE as packets of an earlier use of the
  * QPs. If the WRITE has another address, the difference is no known one. */
 static void an_empty_write_may_precede_the_write_to_its_address(void)
 {

@@ -281,8 +281,8 @@ static void an_rnr_nak_of_a_read_holds_for_linux_only(void)
 }
 
 /* The transmit queue of Linux is full. Linux executes an atomic and a READ, and their responses are
- * lost. Then it drops the next copy of the atomic, and refuses it with an RNR NAK whose MSN counts
- * both requests (S12). */
+ * lost. Then it drops the next copy of the atomic, and refuses it with an RNR NAK. The MSN of the
+ * NAK counts both requests (S12). */
 static void an_rnr_nak_of_an_executed_atomic_holds_for_linux_only(void)
 {
     struct talk t;

@@ -100,7 +100,7 @@ static void a_lost_uc_packet_costs_its_message(void)
         EXPECT_EQ(s->compared, 7);
         EXPECT_EQ(s->not_captured, 2); /* the packets with PSN 2 and PSN 6 */
         EXPECT_EQ(s->not_posted,
-                  1);             /* the packet with PSN 20, of a message whose start is missing */
+                  1);             /* the packet with PSN 20; the start of its message is missing */
         EXPECT_EQ(s->resumed, 1); /* a new QP begins at PSN 21, after the gap */
     }
     replay_free(&r);

@@ -123,7 +123,7 @@ class Test:
             return child.communicate()[0] + f"no end {WAIT} s after the signal"
 
     def capture(self, command, frames=None, look=None):
-        """Runs a command that captures, sends the frames, and ends the command. Returns its output, with that of look()."""
+        """Runs a command that captures, sends the frames, and ends the command. Returns its output and the output of look()."""
         before = sockets()
         child = self.start(command)
         until(command, lambda: sockets() > before or child.poll() is not None)

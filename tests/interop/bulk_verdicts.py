@@ -136,7 +136,7 @@ def completed_by_program(said):
 
 
 def compared_with_program(side, address, connections, done):
-    """Returns (figures compared, those that differ) of the completed operations at one end."""
+    """Compares the completed operations at one end. Returns the number of compared figures, and a list of the differences."""
     figures, differ = 0, []
     for conn in connections:
         for me in ("a", "b"):

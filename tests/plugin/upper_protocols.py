@@ -99,7 +99,7 @@ def acked_messages(client, server):
 
 
 def chunk_read():
-    """Returns an RPC call whose rest the server READs; its READ response is duplicated."""
+    """Returns an RPC call. The server READs its second part, and the READ response is duplicated."""
     chunk = struct.pack(">IIIIQI", 1, len(rpcrdma(b"")) + 24, 0x55, 256, 0x9000, 0)
     answer = roce(bth(0x10, PASSIVE, PSN[1]) + aeth(1) + bytes(256), 0)
     return connect(20049, psn=PSN) + acked_messages([rpcrdma(RPC_CALL, chunk)], []) + [
@@ -170,7 +170,7 @@ def check_case(shark, keep, number, case):
 
 
 def check_document(shark, document):
-    """Returns the error of the example `tshark -r nvme.pcap`, whose capture is the first case."""
+    """Returns the error of the example `tshark -r nvme.pcap`. The capture is the first case."""
     with open(document, encoding="utf-8") as text:
         found = re.search(r"^```\ntshark (-r nvme\.pcap .*)\n((?:.*\n)*?)```$", text.read(), re.M)
     if not found:

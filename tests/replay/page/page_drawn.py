@@ -99,7 +99,7 @@ def span_of(e, kind, mtu):
 
 
 def uses_of(lines, conn, alias):
-    """Returns for each direction the frames of the first requests of the later uses of the QP pair, or else of their first responses."""
+    """Returns for each direction the frames at which later uses of the QP pair begin: the first request, else the first response."""
     of = [e for e in lines if alias.get(e.get("connection"), e.get("connection")) == conn["connection"]]
     packets = [(e, 1 - "ab".index(e["side"]) if is_response(e) else "ab".index(e["side"])) for e in of
                if e["event"] == "packet" and class_of(e) not in ("cnp", "other", "dropped")]

@@ -96,7 +96,7 @@ def slow_receiver(t, parts, first):
 
 
 def refused(t, parts, first):
-    """As slow_receiver, and Linux rxe also asks for the refused packet when the next one arrives. Nothing was lost."""
+    """Like slow_receiver. Linux rxe also sends a sequence NAK for the refused packet when the next one arrives."""
     t.add_all(0, parts)
     t.add(1, t.ack(1, first, syndrome=RNR | 14, msn=0))
     t.add(1, t.ack(1, first, syndrome=NAK_SEQ, msn=0))

@@ -108,7 +108,7 @@ def check_open(rocedrill, folder, capture):
 
 
 def check_first_sentence(rocedrill, folder, capture):
-    """The page of one chosen connection begins with the sentence about it, that of all with the sentence of the summary."""
+    """The page of one chosen connection begins with the sentence about this connection. The page of all begins with the sentence of the summary."""
     page = os.path.join(folder, "page.html")
     for options in ["--connection", "2"], []:
         run(rocedrill, "plot", *options, "--html", page, capture)
